@@ -1,0 +1,1 @@
+"""Who is asking: a bearer token or a session."""

@@ -1,0 +1,5 @@
+"""REST paths."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

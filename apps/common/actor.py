@@ -1,0 +1,29 @@
+"""Who is acting, through which door, from where."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["user", "token", "system"]
+Door = Literal["console", "api", "clock", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """One acting party, as every service takes it and as the audit keeps it.
+
+    `scopes` is None for people (their grants decide) and the token's scopes for tokens.
+    `address` is the client's IP address, or empty for Conch itself.
+    """
+
+    kind: Kind
+    name: str
+    door: Door
+    user_id: int | None = None
+    token_id: int | None = None
+    scopes: frozenset[str] | None = None
+    is_superuser: bool = False
+    address: str = ""
+
+
+CLOCK = Actor(kind="system", name="conch", door="clock")
+COMMAND = Actor(kind="system", name="command line", door="command")

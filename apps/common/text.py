@@ -1,0 +1,18 @@
+"""Text from servers and uploads is hostile: make it safe to keep and to show."""
+
+import re
+
+# CSI and OSC sequences, then any other control character but newline and tab.
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+SHOWN_CHARS = 2_000
+KEPT_CHARS = 64_000
+
+
+def printable(text: str, *, limit: int = KEPT_CHARS) -> str:
+    """`text` without terminal escapes, control or bidi characters, cut to `limit` and saying so."""
+    plain = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+    if len(plain) <= limit:
+        return plain
+    return f"{plain[:limit]}\n... ({len(plain) - limit:,} more characters cut)"

@@ -1,0 +1,44 @@
+"""How a row changes state: one UPDATE that only succeeds from a state the table allows."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from django.db import models
+
+from apps.common.errors import IllegalTransition
+
+
+class Stateful(Protocol):
+    """A model with a `state` column and a table of allowed moves."""
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]]
+    state: Any
+    pk: Any
+
+
+def sources(moves: Mapping[str, frozenset[str]], to: str) -> list[str]:
+    """The states from which `to` may be reached."""
+    return [state for state, targets in moves.items() if to in targets]
+
+
+def move(row: Any, to: str, **fields: Any) -> None:
+    """Bring `row` to state `to` and set `fields`, in one statement.
+
+    The database, not this process's copy of the row, decides whether the move is allowed: of two
+    workers moving the same row one gets `IllegalTransition`.
+    """
+    if not try_move(row, to, **fields):
+        current = type(row)._default_manager.values_list("state", flat=True).filter(pk=row.pk).first()
+        raise IllegalTransition(f"{row}: cannot go from {current} to {to}", state=current, to=str(to))
+
+
+def try_move(row: Any, to: str, **fields: Any) -> bool:
+    """As `move`, but answers False when the row is not in a state that allows it."""
+    model: type[models.Model] = type(row)
+    allowed = sources(row.MOVES, to)
+    changed = model._default_manager.filter(pk=row.pk, state__in=allowed).update(state=to, **fields)
+    if changed:
+        row.state = to
+        for name, value in fields.items():
+            setattr(row, name, value)
+    return bool(changed)

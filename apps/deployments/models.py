@@ -1,0 +1,170 @@
+"""Desired state, the changes on their way to it, and what the clock does in between."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.deployments.states import (
+    ACTIVE_ROLLOUT,
+    ACTIVE_RUN,
+    ROLLOUT_MOVES,
+    RUN_MOVES,
+    STEP_MOVES,
+    RolloutState,
+    RunDirection,
+    RunState,
+    StepState,
+)
+from apps.fleet.models import Environment, Server
+from apps.registry.models import Model, Version
+
+
+class Placement(models.Model):
+    """Desired state of one model in one environment: the `active` version and the `standby` kept hot."""
+
+    environment = models.ForeignKey(Environment, on_delete=models.PROTECT, related_name="placements")
+    model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="placements")
+    active = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    standby = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    standby_until = models.DateTimeField(null=True, db_index=True)
+    since = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["environment", "model"], name="one_placement_per_environment")]
+
+    def __str__(self) -> str:
+        return f"{self.model} in {self.environment}"
+
+
+class Rollout(models.Model):
+    """One change of a placement, from -> to, over its environment's servers.
+
+    `plan` is what was decided when it was asked for: {"hot": bool, "why": [...], "interface": [...], "parallel": bool}.
+    `due_at` is when the engine should look at it again.
+    """
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]] = ROLLOUT_MOVES
+
+    placement = models.ForeignKey(Placement, on_delete=models.PROTECT, related_name="rollouts")
+    kind = models.CharField(max_length=16)
+    state = models.CharField(max_length=16, default=RolloutState.QUEUED)
+    from_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    to_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    plan = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    actor = models.CharField(max_length=200)
+    actor_kind = models.CharField(max_length=16)
+    error = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["placement"], condition=Q(state__in=ACTIVE_ROLLOUT), name="one_active_rollout_per_placement"
+            )
+        ]
+        indexes = [models.Index(fields=["state", "due_at"], name="rollout_due")]
+
+    def __str__(self) -> str:
+        return f"rollout {self.pk}"
+
+
+class Run(models.Model):
+    """One server's share of a rollout: a recipe of steps, walked under a lease.
+
+    `recipe` is kept with the run, so that a newer release ends what an older one began.
+    """
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]] = RUN_MOVES
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="runs")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="runs")
+    model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="+")
+    direction = models.CharField(max_length=16, default=RunDirection.FORWARD)
+    position = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=16, default=RunState.QUEUED)
+    recipe = models.JSONField(default=list)
+    has_changed_server = models.BooleanField(default=False)
+    error = models.JSONField(default=dict)
+    waiting_for = models.TextField(blank=True)
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["server", "model"], condition=Q(state__in=ACTIVE_RUN), name="one_active_run_per_server_model"
+            )
+        ]
+        indexes = [models.Index(fields=["state", "due_at"], name="run_due")]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+
+class StepRun(models.Model):
+    """One step of a run: its times, what it found and, when it failed, why.
+
+    `memory` is what a step remembers between being called again; `detail` is what people read.
+    """
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]] = STEP_MOVES
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
+    name = models.CharField(max_length=32)
+    position = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=16, default=StepState.RUNNING)
+    calls = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)
+    memory = models.JSONField(default=dict)
+    detail = models.JSONField(default=dict)
+    error = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_step")]
+
+    def __str__(self) -> str:
+        return f"{self.run} {self.name}"
+
+
+class WarmupSchedule(models.Model):
+    """Keeps a seldom-used model warm: every `every_s`, on every server of the placement."""
+
+    placement = models.OneToOneField(Placement, on_delete=models.CASCADE, related_name="warmup_schedule")
+    every_s = models.PositiveIntegerField()
+    is_enabled = models.BooleanField(default=True)
+    next_at = models.DateTimeField(default=timezone.now, db_index=True)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.placement} every {self.every_s} s"
+
+
+class Probe(models.Model):
+    """One real request Conch made to a live version, and how it went."""
+
+    placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="probes")
+    server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="probes")
+    version = models.BigIntegerField()
+    kind = models.CharField(max_length=16)
+    at = models.DateTimeField(default=timezone.now)
+    has_passed = models.BooleanField()
+    latency_us = models.PositiveBigIntegerField(null=True)
+    message = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["placement", "-at"], name="probe_recent")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.placement} on {self.server}"

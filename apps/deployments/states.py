@@ -1,0 +1,80 @@
+"""How rollouts, runs and steps may move. Pure."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class RolloutKind(StrEnum):
+    """What a rollout does to a placement."""
+
+    PROMOTE = "promote"
+    ROLLBACK = "rollback"
+    UNLOAD = "unload"
+    RETIRE = "retire"
+
+
+class RolloutState(StrEnum):
+    """Where a rollout is. `reverting` puts back the servers it has already changed."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    REVERTING = "reverting"
+    SUCCEEDED = "succeeded"
+    ROLLED_BACK = "rolled_back"
+    FAILED = "failed"
+
+
+class RunState(StrEnum):
+    """Where one server's share of a rollout is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class RunDirection(StrEnum):
+    """Whether a run brings the change or puts it back."""
+
+    FORWARD = "forward"
+    REVERT = "revert"
+
+
+class StepState(StrEnum):
+    """Where one step of a run is."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+R, U, T = RolloutState, RunState, StepState
+
+ROLLOUT_MOVES: Mapping[str, frozenset[str]] = {
+    R.QUEUED: frozenset({R.RUNNING, R.REVERTING, R.FAILED}),
+    R.RUNNING: frozenset({R.SUCCEEDED, R.REVERTING, R.FAILED}),
+    R.REVERTING: frozenset({R.ROLLED_BACK, R.FAILED}),
+    R.SUCCEEDED: frozenset(),
+    R.ROLLED_BACK: frozenset(),
+    R.FAILED: frozenset(),
+}
+
+RUN_MOVES: Mapping[str, frozenset[str]] = {
+    U.QUEUED: frozenset({U.RUNNING, U.CANCELLED}),
+    U.RUNNING: frozenset({U.SUCCEEDED, U.FAILED, U.CANCELLED}),
+    U.SUCCEEDED: frozenset(),
+    U.FAILED: frozenset(),
+    U.CANCELLED: frozenset(),
+}
+
+STEP_MOVES: Mapping[str, frozenset[str]] = {
+    T.RUNNING: frozenset({T.WAITING, T.SUCCEEDED, T.FAILED}),
+    T.WAITING: frozenset({T.RUNNING, T.WAITING, T.SUCCEEDED, T.FAILED}),
+    T.SUCCEEDED: frozenset(),
+    T.FAILED: frozenset(),
+}
+
+ACTIVE_ROLLOUT = (R.QUEUED, R.RUNNING, R.REVERTING)
+ACTIVE_RUN = (U.QUEUED, U.RUNNING)

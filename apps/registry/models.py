@@ -1,0 +1,135 @@
+"""Models, their versions and bytes, aliases and samples."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.registry.states import VERSION_MOVES, VersionState
+
+
+class Model(models.Model):
+    """A name Triton accepts, its owner, and what it promises."""
+
+    name = models.CharField(max_length=128, unique=True)
+    owner = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    tags = models.JSONField(default=list)
+    slo_p99_ms = models.FloatField(null=True)
+    slo_error_ratio = models.FloatField(null=True)
+    load_deadline_s = models.PositiveIntegerField(default=300)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="model_name_is_allowed",
+                condition=Q(name__regex=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$") & ~Q(name__endswith=".shadow"),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Artifact(models.Model):
+    """Bytes addressed by the SHA-256 of what was uploaded; sealed once unpacked and checked.
+
+    `files` lists {path, size_bytes, sha256} relative to the artifact's directory, whose layout is
+    `config.pbtxt`, `version/...` (one version directory) and `shared/...` (other files of the model directory).
+    """
+
+    digest = models.CharField(max_length=64, unique=True)
+    size_bytes = models.BigIntegerField()
+    unpacked_bytes = models.BigIntegerField()
+    files = models.JSONField(default=list)
+    sealed_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"sha256:{self.digest[:12]}"
+
+
+class Version(models.Model):
+    """Model + whole number + artifact + parsed configuration; immutable once `ready`.
+
+    `number` is Triton's version directory. `incoming` names the received file until it is checked.
+    `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs.
+    """
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]] = VERSION_MOVES
+
+    model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="versions")
+    number = models.BigIntegerField()
+    state = models.CharField(max_length=16, default=VersionState.RECEIVED)
+    artifact = models.ForeignKey(Artifact, on_delete=models.PROTECT, null=True, related_name="versions")
+    incoming = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64)
+    size_bytes = models.BigIntegerField()
+    filename = models.CharField(max_length=255, blank=True)
+    backend = models.CharField(max_length=128, blank=True)
+    config_text = models.TextField(blank=True)
+    config = models.JSONField(default=dict)
+    signature = models.JSONField(default=dict)
+    remarks = models.JSONField(default=list)
+    error = models.JSONField(default=dict)
+    git_commit = models.CharField(max_length=64, blank=True)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+    ready_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model", "number"], condition=~Q(state=VersionState.REJECTED), name="one_version_per_number"
+            ),
+            models.CheckConstraint(name="version_number_is_positive", condition=Q(number__gte=1)),
+        ]
+        indexes = [models.Index(fields=["state", "lease_until"], name="version_due")]
+
+    def __str__(self) -> str:
+        return f"{self.model} version {self.number}"
+
+
+class Alias(models.Model):
+    """A movable name for a version, such as `champion`."""
+
+    model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="aliases")
+    name = models.CharField(max_length=128)
+    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="aliases")
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "name"], name="one_alias_per_name")]
+
+    def __str__(self) -> str:
+        return f"{self.model}@{self.name}"
+
+
+class Sample(models.Model):
+    """Named input tensors; with expected outputs it is a golden one.
+
+    `inputs` and `outputs` are lists of {name, datatype, shape, data}; an output may carry `atol` and `rtol`.
+    """
+
+    model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="samples")
+    name = models.CharField(max_length=128)
+    inputs = models.JSONField()
+    outputs = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "name"], name="one_sample_per_name")]
+
+    def __str__(self) -> str:
+        return f"{self.model} sample {self.name}"
+
+    @property
+    def is_golden(self) -> bool:
+        """Whether answers are known."""
+        return bool(self.outputs)

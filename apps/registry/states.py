@@ -1,0 +1,25 @@
+"""How a version's state may move. Pure."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class VersionState(StrEnum):
+    """Where a version is on its way in."""
+
+    RECEIVED = "received"
+    CHECKING = "checking"
+    READY = "ready"
+    REJECTED = "rejected"
+    ARCHIVED = "archived"
+
+
+S = VersionState
+
+VERSION_MOVES: Mapping[str, frozenset[str]] = {
+    S.RECEIVED: frozenset({S.CHECKING, S.REJECTED}),
+    S.CHECKING: frozenset({S.CHECKING, S.READY, S.REJECTED}),
+    S.READY: frozenset({S.ARCHIVED}),
+    S.REJECTED: frozenset(),
+    S.ARCHIVED: frozenset({S.READY}),
+}

@@ -1,0 +1,201 @@
+"""What Conch asks of one inference server, of any make: the protocol and its frozen values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Readiness(StrEnum):
+    """A version's state as the server's index tells it."""
+
+    READY = "READY"
+    LOADING = "LOADING"
+    UNLOADING = "UNLOADING"
+    UNAVAILABLE = "UNAVAILABLE"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where one server listens, and the key to its control API.
+
+    `grpc` and `http` are `host:port`; `metrics` is the URL Prometheus scrapes. `control_key` and
+    `control_value` are the header the server asks for before it takes model-repository requests.
+    """
+
+    name: str
+    grpc: str
+    http: str = ""
+    metrics: str = ""
+    control_key: str = ""
+    control_value: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Who a server says it is."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One line of a server's model index; `version` is None for a model never loaded."""
+
+    model: str
+    version: int | None
+    state: Readiness
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """One input or output as a model declares it; -1 is a dynamic dimension.
+
+    `shape` is without the batch dimension, which `max_batch_size` > 0 adds in front.
+    """
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What clients of a model send and get."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    max_batch_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named tensor on its way to or from a server; `array` includes the batch dimension."""
+
+    name: str
+    datatype: str
+    array: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One inference's outputs by name, and how long it took from the caller's side."""
+
+    outputs: Mapping[str, NDArray[Any]]
+    latency_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Cumulative counts and microseconds of one version since it was loaded."""
+
+    model: str
+    version: int
+    success_count: int
+    failure_count: int
+    success_us: int
+    queue_us: int
+    compute_us: int
+    inference_count: int
+    execution_count: int
+    last_inference_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """A parsed model configuration.
+
+    `document` is the whole configuration as JSON-shaped values in the server's own field names;
+    the other fields are the parts Conch decides by.
+    """
+
+    name: str
+    backend: str
+    platform: str
+    default_filename: str
+    signature: Signature
+    document: Mapping[str, Any]
+    is_ensemble: bool = False
+    is_decoupled: bool = False
+    is_sequence: bool = False
+    members: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ConfigFormat(Protocol):
+    """How a make of server writes a model's configuration."""
+
+    def parse(self, text: str) -> ModelConfig:
+        """The configuration in `text`; ConfigUnparsable with line and column otherwise."""
+
+    def required_file(self, config: ModelConfig) -> str | None:
+        """The file a version directory must hold for this backend, None where any will do."""
+
+    def effective(
+        self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """`config` under `name`, serving exactly `versions`, warmed by `warmup` and nothing else."""
+
+    def render(self, document: Mapping[str, Any]) -> str:
+        """`document` as the file the server reads."""
+
+    def can_stand_beside(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        """Whether going from one configuration to the other restarts no loaded version."""
+
+    def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
+
+    def example_inputs(self, config: Mapping[str, Any]) -> list[Tensor]:
+        """Inputs equal to what `zero_warmup` makes the server run, batch dimension included."""
+
+
+class ServingBackend(Protocol):
+    """One server. Every call has a deadline and raises only errors of `apps.serving.errors`."""
+
+    def close(self) -> None:
+        """Give back the connections."""
+
+    def describe(self) -> ServerInfo:
+        """Who the server says it is."""
+
+    def is_live(self) -> bool:
+        """Whether the process answers at all; ServerUnreachable when nobody listens."""
+
+    def is_server_ready(self) -> bool:
+        """The server-wide readiness. Never a gate: it lies both ways."""
+
+    def index(self) -> tuple[IndexEntry, ...]:
+        """Every model and version the server knows."""
+
+    def load(
+        self,
+        model: str,
+        *,
+        config: Mapping[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
+        timeout_s: float,
+    ) -> None:
+        """Load as `config` says; LoadPending when the deadline came before the server's answer."""
+
+    def unload(self, model: str, *, timeout_s: float) -> None:
+        """Ask for the unload; it is done when the index says so."""
+
+    def is_ready(self, model: str, version: int) -> bool:
+        """The version's own readiness."""
+
+    def infer(self, model: str, version: int | None, inputs: Sequence[Tensor], *, timeout_s: float = 10) -> Answer:
+        """One request; InferenceFailed with the server's words otherwise."""
+
+    def statistics(self, model: str = "") -> tuple[Statistics, ...]:
+        """Counts per version; of every ready model when `model` is empty."""
+
+    def signature(self, model: str, version: int) -> Signature:
+        """Inputs and outputs as the loaded version tells them."""

@@ -1,0 +1,46 @@
+"""The Celery application: broker, safety settings and the clock's schedule."""
+
+import os
+
+from celery import Celery
+
+from controlplane import env
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+app = Celery("conch", broker=env.text("CONCH_BROKER_URL"), include=["worker.tasks"])
+app.conf.update(
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_ignore_result=True,
+    task_default_queue="conch",
+    worker_prefetch_multiplier=1,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    # Above the longest task; since kombu 5.7 a killed worker's message is given back within a second of it.
+    broker_transport_options={
+        "visibility_timeout": 60,
+        "unacked_restore_interval": 1,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 5,
+    },
+    timezone="UTC",
+    beat_schedule={
+        "observe": {
+            "task": "conch.observe_fleet",
+            "schedule": env.number("CONCH_OBSERVE_EVERY_S"),
+            "options": {"expires": env.number("CONCH_OBSERVE_EVERY_S")},
+        },
+        "sweep": {
+            "task": "conch.sweep",
+            "schedule": env.number("CONCH_SWEEP_EVERY_S"),
+            "options": {"expires": env.number("CONCH_SWEEP_EVERY_S")},
+        },
+        "warm-up": {"task": "conch.warm_due", "schedule": 5, "options": {"expires": 5}},
+        "self-check": {"task": "conch.check_itself", "schedule": 15, "options": {"expires": 15}},
+        "tidy": {"task": "conch.tidy", "schedule": 3_600, "options": {"expires": 600}},
+    },
+)

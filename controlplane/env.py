@@ -1,0 +1,109 @@
+"""What the environment tells Conch. The only place that reads environment variables."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable: its default and what it is for (docs/operations.md lists them all)."""
+
+    name: str
+    default: str
+    purpose: str
+
+
+SETTINGS = (
+    Setting("CONCH_HOME", str(BASE_DIR / ".conch"), "state folder of the embedded stack"),
+    Setting("CONCH_SECRET_KEY", "", "signs sessions and seals control keys; required"),
+    Setting("CONCH_DEBUG", "0", "1 shows Django's own error pages; never in production"),
+    Setting("CONCH_DATABASE_URL", "", "sqlite:////path or postgresql://user:password@host:port/name"),
+    Setting("CONCH_BROKER_URL", "redis://127.0.0.1:6379/0", "broker and cache: redis:// or redis+socket:///path"),
+    Setting("CONCH_PROMETHEUS_URL", "http://127.0.0.1:9090", "where charts are asked for"),
+    Setting("CONCH_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]", "host names the web server answers to"),
+    Setting("CONCH_TRUSTED_ORIGINS", "", "origins (https://host) trusted for forms behind a proxy"),
+    Setting("CONCH_SECURE_COOKIES", "0", "1 sends cookies over HTTPS only; set it wherever TLS ends in front"),
+    Setting("CONCH_ARTIFACTS_DIR", "", "where versions' bytes are kept; default $CONCH_HOME/artifacts"),
+    Setting("CONCH_MAX_UPLOAD_BYTES", str(16 * 2**30), "largest upload taken"),
+    Setting("CONCH_MAX_UNPACKED_BYTES", str(32 * 2**30), "largest unpacked version taken"),
+    Setting("CONCH_MAX_ENTRIES", "10000", "most files and folders in one upload"),
+    Setting("CONCH_LEASE_S", "15", "how long a worker may be silent before another takes over its run"),
+    Setting("CONCH_OBSERVE_EVERY_S", "5", "how often every server is asked what it serves"),
+    Setting("CONCH_SWEEP_EVERY_S", "5", "how often what is due or stuck is woken"),
+    Setting("CONCH_LOG_LEVEL", "INFO", "Python's log level"),
+)
+_DEFAULTS = {setting.name: setting.default for setting in SETTINGS}
+
+
+def text(name: str) -> str:
+    """The variable, or its documented default."""
+    return os.environ.get(name) or _DEFAULTS[name]
+
+
+def number(name: str) -> int:
+    """The variable as a whole number."""
+    try:
+        return int(text(name))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={text(name)!r} is not a whole number") from error
+
+
+def flag(name: str) -> bool:
+    """The variable as yes or no."""
+    return text(name).lower() in {"1", "true", "yes"}
+
+
+def names(name: str) -> list[str]:
+    """The variable as a comma-separated list."""
+    return [part.strip() for part in text(name).split(",") if part.strip()]
+
+
+def home() -> Path:
+    """The state folder."""
+    return Path(text("CONCH_HOME"))
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's DATABASES entry for `url`: SQLite tuned for one writer at a time, or PostgreSQL."""
+    parts = urlsplit(url or f"sqlite:///{home() / 'conch.sqlite3'}")
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": unquote(parts.path),
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path.lstrip("/")),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": unquote(parts.hostname or ""),
+            "PORT": str(parts.port or ""),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": {"connect_timeout": 5},
+        }
+    raise ImproperlyConfigured(f"CONCH_DATABASE_URL: {parts.scheme!r} is neither sqlite nor postgresql")
+
+
+def secret_key() -> str:
+    """The signing key; there is no default, so that no two installations share one."""
+    key = text("CONCH_SECRET_KEY")
+    if not key:
+        raise ImproperlyConfigured(
+            "CONCH_SECRET_KEY is not set. Make one with: "
+            "python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+        )
+    return key

@@ -1,0 +1,1 @@
+"""The one-command stack: what `make demo` and `make run` start."""

@@ -1,0 +1,1 @@
+"""Start and stop each real part of the stack as a child process."""

@@ -1,0 +1,17 @@
+"""Settings under test: the same as in production, on what the fixtures start."""
+
+import os
+import secrets
+import tempfile
+
+os.environ.setdefault("CONCH_SECRET_KEY", secrets.token_urlsafe(50))
+os.environ.setdefault("CONCH_HOME", tempfile.mkdtemp(prefix="conch-test-"))
+os.environ.setdefault("CONCH_DATABASE_URL", f"sqlite:///{os.environ['CONCH_HOME']}/conch.sqlite3")
+
+from controlplane.settings import *  # noqa: E402, F403
+
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
