@@ -1,6 +1,7 @@
 """Django's settings, put together from `env`."""
 
 from pathlib import Path
+from typing import Any
 
 import django_htmx
 import plotly
@@ -25,6 +26,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "apps.audit",
     "apps.access",
     "apps.registry",
@@ -140,6 +142,15 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "A control plane for fleets of NVIDIA Triton Inference Servers.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "VersionState": "apps.api.shapes.registry.STATES",
+        "ServerState": "apps.api.shapes.fleet.SERVER_STATES",
+        "RolloutState": "apps.api.shapes.deployments.STATES",
+        "RolloutKind": "apps.api.shapes.deployments.KINDS",
+        "Role": "apps.api.shapes.access.ROLES",
+        "Scope": "apps.api.shapes.access.SCOPE_NAMES",
+    },
 }
 
 # Uploads always go to a file: memory does not grow with their size.
@@ -147,9 +158,10 @@ FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHand
 FILE_UPLOAD_TEMP_DIR = None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 
-CONCH = {
+CONCH: dict[str, Any] = {
     "artifacts_dir": Path(env.text("CONCH_ARTIFACTS_DIR") or env.home() / "artifacts"),
     "prometheus_url": env.text("CONCH_PROMETHEUS_URL"),
+    "scrape_interval_s": env.number("CONCH_SCRAPE_INTERVAL_S"),
     "max_upload_bytes": env.number("CONCH_MAX_UPLOAD_BYTES"),
     "max_unpacked_bytes": env.number("CONCH_MAX_UNPACKED_BYTES"),
     "max_entries": env.number("CONCH_MAX_ENTRIES"),

@@ -14,4 +14,10 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+# Every test client would else walk all static files first.
+WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
+    # A file, not memory: only a file has the locks that threads meet in production.
+    DATABASES["default"]["TEST"] = {"NAME": f"{os.environ['CONCH_HOME']}/test.sqlite3"}  # noqa: F405

@@ -4,15 +4,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from apps.access.verbs import Role
+
 EVERYWHERE = "*"
-
-
-class Role(models.TextChoices):
-    """What a person may do; each includes the ones before it."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
 
 
 class Grant(models.Model):
@@ -20,7 +14,7 @@ class Grant(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants")
     environment = models.CharField(max_length=128, default=EVERYWHERE)
-    role = models.CharField(max_length=16, choices=Role.choices)
+    role = models.CharField(max_length=16, choices=[(role.value, role.value.title()) for role in Role])
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "environment"], name="one_grant_per_environment")]

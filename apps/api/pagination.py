@@ -1,6 +1,13 @@
 """Cursor pagination: stable while rows come in."""
 
-from rest_framework import pagination
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import exceptions, pagination
+from rest_framework.request import Request
+
+from apps.api.errors import CursorInvalid
 
 
 class CursorPagination(pagination.CursorPagination):
@@ -9,4 +16,18 @@ class CursorPagination(pagination.CursorPagination):
     page_size = 50
     page_size_query_param = "limit"
     max_page_size = 500
-    ordering = "-pk"
+    ordering: Any = "-pk"
+
+    def decode_cursor(self, request: Request) -> Any:
+        """The cursor, or CursorInvalid."""
+        try:
+            return super().decode_cursor(request)
+        except exceptions.NotFound as error:
+            raise CursorInvalid(f"cursor {request.query_params.get('cursor', '')[:80]!r} is not valid") from error
+
+
+def page_of(rows: QuerySet[Any], request: Request, *, ordering: Sequence[str]) -> tuple[list[Any], CursorPagination]:
+    """The page that was asked for, and the paginator that knows its links."""
+    paginator = CursorPagination()
+    paginator.ordering = tuple(ordering)
+    return list(paginator.paginate_queryset(rows, request) or []), paginator

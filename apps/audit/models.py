@@ -41,10 +41,10 @@ class Event(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write a new event; an existing one cannot be written again."""
-        if self.pk is not None:
+        if not self._state.adding:
             raise AuditIsAppendOnly(f"event {self.pk} is already recorded")
         super().save(*args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def delete(self, *_: Any, **__: Any) -> NoReturn:
         """Never."""
         raise AuditIsAppendOnly(f"event {self.pk} stays recorded")

@@ -12,6 +12,7 @@ class Actor:
     """One acting party, as every service takes it and as the audit keeps it.
 
     `scopes` is None for people (their grants decide) and the token's scopes for tokens.
+    `environment` is the only one a token may change anything in, or `*`.
     `address` is the client's IP address, or empty for Conch itself.
     """
 
@@ -21,6 +22,7 @@ class Actor:
     user_id: int | None = None
     token_id: int | None = None
     scopes: frozenset[str] | None = None
+    environment: str = "*"
     is_superuser: bool = False
     address: str = ""
 

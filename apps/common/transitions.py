@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
-from django.db import models
-
 from apps.common.errors import IllegalTransition
 
 
@@ -28,15 +26,14 @@ def move(row: Any, to: str, **fields: Any) -> None:
     workers moving the same row one gets `IllegalTransition`.
     """
     if not try_move(row, to, **fields):
-        current = type(row)._default_manager.values_list("state", flat=True).filter(pk=row.pk).first()
+        current = type(row).objects.values_list("state", flat=True).filter(pk=row.pk).first()
         raise IllegalTransition(f"{row}: cannot go from {current} to {to}", state=current, to=str(to))
 
 
 def try_move(row: Any, to: str, **fields: Any) -> bool:
     """As `move`, but answers False when the row is not in a state that allows it."""
-    model: type[models.Model] = type(row)
     allowed = sources(row.MOVES, to)
-    changed = model._default_manager.filter(pk=row.pk, state__in=allowed).update(state=to, **fields)
+    changed = type(row).objects.filter(pk=row.pk, state__in=allowed).update(state=to, **fields)
     if changed:
         row.state = to
         for name, value in fields.items():

@@ -1,6 +1,72 @@
-"""Page paths."""
+"""Page paths. Every page is behind the door; signing in is Django's own."""
 
-from django.urls import URLPattern, URLResolver
+from collections.abc import Callable
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.contrib.auth import views as sign
+from django.http import HttpResponseBase
+from django.urls import URLPattern, path, reverse_lazy
+
+from apps.console import access, audit, deployments, fleet, registry
+from apps.console import deployments_changes as change_live
+from apps.console import fleet_changes as change_fleet
+from apps.console import registry_changes as change_registry
+from apps.console.door import door
+
 app_name = "console"
+
+
+def page(route: str, view: Callable[..., HttpResponseBase], name: str) -> URLPattern:
+    """A path whose view is behind the door."""
+    return path(route, door(view), name=name)
+
+
+urlpatterns = [
+    path("sign-in/", sign.LoginView.as_view(template_name="access/sign_in.html"), name="sign_in"),
+    path("sign-out/", sign.LogoutView.as_view(), name="sign_out"),
+    path(
+        "password/",
+        sign.PasswordChangeView.as_view(
+            template_name="access/password_form.html", success_url=reverse_lazy("console:fleet")
+        ),
+        name="password",
+    ),
+    page("", fleet.overview, "fleet"),
+    page("models/", registry.models, "models"),
+    page("register/", change_registry.register_model, "register_model"),
+    page("models/<str:name>/", registry.model, "model"),
+    page("models/<str:name>/change/", change_registry.change_model, "change_model"),
+    page("models/<str:name>/upload/", change_registry.upload_version, "upload"),
+    page("models/<str:name>/samples/add/", change_registry.add_sample, "add_sample"),
+    page("models/<str:name>/samples/<str:sample>/remove/", change_registry.remove_sample, "remove_sample"),
+    page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),
+    page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
+    page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
+    page("models/<str:name>/versions/<int:number>/archive/", change_live.archive, "archive"),
+    page("models/<str:name>/in/<str:environment>/promote/", change_live.promote, "promote"),
+    page("models/<str:name>/in/<str:environment>/roll-back/", change_live.roll_back, "roll_back"),
+    page("models/<str:name>/in/<str:environment>/unload/", change_live.unload, "unload"),
+    page("models/<str:name>/in/<str:environment>/warm-up/", change_live.warm_up, "warm_up"),
+    page("servers/", fleet.servers, "servers"),
+    page("servers/add/", change_fleet.add_server, "add_server"),
+    page("servers/<str:name>/", fleet.server, "server"),
+    page("servers/<str:name>/change/", change_fleet.change_server, "change_server"),
+    page("servers/<str:name>/recheck/", change_fleet.recheck_server, "recheck_server"),
+    page("servers/<str:name>/cordon/", change_fleet.cordon_server, "cordon_server"),
+    page("servers/<str:name>/uncordon/", change_fleet.uncordon_server, "uncordon_server"),
+    page("servers/<str:name>/retire/", change_fleet.retire_server, "retire_server"),
+    page("environments/", fleet.environments, "environments"),
+    page("environments/add/", change_fleet.add_environment, "add_environment"),
+    page("environments/<str:name>/change/", change_fleet.change_environment, "change_environment"),
+    page("repositories/add/", change_fleet.add_repository, "add_repository"),
+    page("rollouts/", deployments.rollouts, "rollouts"),
+    page("rollouts/<int:rollout_id>/", deployments.rollout, "rollout"),
+    page("rollouts/<int:rollout_id>/abort/", change_live.abort, "abort"),
+    page("audit/", audit.events, "audit"),
+    page("audit/export.csv", audit.export, "audit_export"),
+    page("tokens/", access.tokens, "tokens"),
+    page("tokens/issue/", access.issue_token, "issue_token"),
+    page("tokens/<int:token_id>/revoke/", access.revoke_token, "revoke_token"),
+    page("people/", access.people, "people"),
+    page("people/add/", access.add_person, "add_person"),
+    page("people/grant/", access.grant, "grant"),
+]

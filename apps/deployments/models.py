@@ -125,6 +125,7 @@ class StepRun(models.Model):
     state = models.CharField(max_length=16, default=StepState.RUNNING)
     calls = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
+    lost_workers = models.PositiveIntegerField(default=0)
     memory = models.JSONField(default=dict)
     detail = models.JSONField(default=dict)
     error = models.JSONField(default=dict)

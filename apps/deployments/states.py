@@ -35,10 +35,11 @@ class RunState(StrEnum):
 
 
 class RunDirection(StrEnum):
-    """Whether a run brings the change or puts it back."""
+    """Whether a run brings the change, puts it back, or writes down what now serves."""
 
     FORWARD = "forward"
     REVERT = "revert"
+    SETTLE = "settle"
 
 
 class StepState(StrEnum):

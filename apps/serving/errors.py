@@ -12,6 +12,15 @@ class ServerUnreachable(ControlPlaneError):
     title = "The server did not answer"
 
 
+class ServerFailed(ControlPlaneError):
+    """The server answered a plain question with an error of its own; trying again may help."""
+
+    code = "server_failed"
+    http_status = 502
+    retryable = True
+    title = "The server answered with an error"
+
+
 class NotAnInferenceServer(ControlPlaneError):
     """Something answers there, but it does not speak the inference protocol."""
 
@@ -86,6 +95,14 @@ class InferenceFailed(ControlPlaneError):
     code = "inference_failed"
     http_status = 422
     title = "The model answered with an error"
+
+
+class InferenceLate(ServerUnreachable):
+    """A request was not answered by its deadline: the model is slow, or the server hangs."""
+
+    code = "inference_late"
+    http_status = 504
+    title = "The model did not answer in time"
 
 
 class ConfigUnparsable(Invalid):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 
@@ -17,6 +16,13 @@ class Readiness(StrEnum):
     UNLOADING = "UNLOADING"
     UNAVAILABLE = "UNAVAILABLE"
     UNKNOWN = "UNKNOWN"
+
+
+class ControlMode(StrEnum):
+    """Whether a server takes load and unload requests."""
+
+    EXPLICIT = "explicit"
+    NONE_OR_POLL = "none_or_poll"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,10 @@ class ConfigFormat(Protocol):
         """`document` as the file the server reads."""
 
     def can_stand_beside(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-        """Whether going from one configuration to the other restarts no loaded version."""
+        """Whether a load that goes from one effective configuration to the other restarts no loaded version.
+
+        Give it two results of `effective`: what the uploaded files said of warm-up is replaced there.
+        """
 
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
@@ -166,11 +175,17 @@ class ServingBackend(Protocol):
     def describe(self) -> ServerInfo:
         """Who the server says it is."""
 
+    def control_mode(self) -> ControlMode:
+        """Whether the server takes loads and unloads; ControlRefused when it wants a key for them."""
+
     def is_live(self) -> bool:
         """Whether the process answers at all; ServerUnreachable when nobody listens."""
 
     def is_server_ready(self) -> bool:
-        """The server-wide readiness. Never a gate: it lies both ways."""
+        """The server-wide readiness. Never a gate: it lies both ways.
+
+        False from a server that is live shows that it runs with strict readiness.
+        """
 
     def index(self) -> tuple[IndexEntry, ...]:
         """Every model and version the server knows."""
@@ -183,7 +198,11 @@ class ServingBackend(Protocol):
         files: Mapping[str, bytes] | None = None,
         timeout_s: float,
     ) -> None:
-        """Load as `config` says; LoadPending when the deadline came before the server's answer."""
+        """Load as `config` says; LoadPending when the deadline came before the server's answer.
+
+        `files` are paths inside the model's directory (`7/model.py`) with their bytes; a version that is
+        being served takes no new ones.
+        """
 
     def unload(self, model: str, *, timeout_s: float) -> None:
         """Ask for the unload; it is done when the index says so."""
@@ -192,7 +211,7 @@ class ServingBackend(Protocol):
         """The version's own readiness."""
 
     def infer(self, model: str, version: int | None, inputs: Sequence[Tensor], *, timeout_s: float = 10) -> Answer:
-        """One request; InferenceFailed with the server's words otherwise."""
+        """One request; InferenceFailed with the server's words otherwise, InferenceLate past the deadline."""
 
     def statistics(self, model: str = "") -> tuple[Statistics, ...]:
         """Counts per version; of every ready model when `model` is empty."""

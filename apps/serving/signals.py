@@ -20,6 +20,7 @@ class Signal(StrEnum):
     CPU_MEMORY = "cpu_memory"
     GPU_UTILISATION = "gpu_utilisation"
     GPU_MEMORY = "gpu_memory"
+    IS_SCRAPED = "is_scraped"
 
 
 UNITS: dict[Signal, str] = {
@@ -36,12 +37,16 @@ UNITS: dict[Signal, str] = {
     Signal.CPU_MEMORY: "bytes",
     Signal.GPU_UTILISATION: "ratio",
     Signal.GPU_MEMORY: "bytes",
+    Signal.IS_SCRAPED: "0 or 1",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to measure: label values; empty means any. `window_s` is the rate's window."""
+    """What to measure: label values; empty means any.
+
+    `window_s` is the rate's window, and how old a gauge's last sample may be: at least four scrapes.
+    """
 
     environment: str = ""
     server: str = ""

@@ -55,7 +55,7 @@ def _start(command: list[str], libc: ctypes.CDLL) -> int:
         os.dup2(2, 1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         try:
-            os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+            os.execvp(command[0], command)
         except OSError as error:
             os.write(writer, f"{command[0]}: {error.strerror}".encode())
             os._exit(127)

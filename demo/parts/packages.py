@@ -51,17 +51,13 @@ def _download(name: str, *, incoming: Path, own_lists: Path) -> str:
     (own_lists / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     (own_lists / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
     places = ["-o", f"Dir::State::lists={own_lists}/lists", "-o", f"Dir::Cache={own_lists}/cache"]
-    return (
-        _run(["apt-get", *places, "update"], cwd=incoming)
-        or _run(["apt-get", *places, "download", name], cwd=incoming)
-        and trouble
+    return _run(["apt-get", *places, "update"], cwd=incoming) or (
+        _run(["apt-get", *places, "download", name], cwd=incoming) and trouble
     )
 
 
 def _run(command: Sequence[str], *, cwd: Path) -> str:
     """Empty when it went well, else the last line it said."""
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False
-    )
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
     said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
     return said[-1] if done.returncode else ""

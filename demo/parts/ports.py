@@ -9,6 +9,7 @@ import os
 import random
 import socket
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -45,6 +46,14 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def wait_until_free(port: int, *, timeout_s: float = 10.0) -> bool:
+    """True as soon as it is free; False when it is not in time."""
+    deadline = time.monotonic() + timeout_s
+    while not is_free(port) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return is_free(port)
 
 
 def _claim(port: int) -> bool:

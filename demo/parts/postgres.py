@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from demo.parts.errors import PartDied, PartMissing
+from demo.parts.part import Part
 from demo.parts.process import Child
 
 # PostgreSQL refuses to run as root. In a user namespace root is nobody inside and still
@@ -15,48 +16,40 @@ AS_NOBODY = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-class Postgres:
+class Postgres(Part):
     """One PostgreSQL on a loopback port with its database cluster in `root`.
 
     `is_fast` trades crash safety for speed: for tests.
     """
 
     def __init__(self, root: Path, *, port: int, is_fast: bool = False) -> None:
+        self.name = "postgres"
         self.root = root.resolve()
         self.port = port
         self.cluster = self.root / "cluster"
+        self._is_fast = is_fast
         self._programs = _programs()
-        settings = {
-            "listen_addresses": "127.0.0.1",
-            "port": str(port),
-            "unix_socket_directories": "",
-            "max_connections": "200",
-            **(FAST if is_fast else {}),
-        }
-        options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
-        command = [*_as_user(), self._programs / "postgres", "-D", self.cluster, *options]
-        self.child = Child("postgres", command, log=self.root / "postgres.log", grace_s=10)
 
     @property
     def url(self) -> str:
         """`postgresql://...` of the database `conch`'s owner can reach: `postgres`."""
         return f"postgresql://conch@127.0.0.1:{self.port}/postgres"
 
-    def start(self) -> None:
-        """Make the cluster if there is none, start, wait until it takes connections."""
+    def make_child(self) -> Child:
+        """The server; its cluster is made if there is none."""
         if not (self.cluster / "PG_VERSION").exists():
             self._initialise()
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
-        self.child.start()
-        self.child.wait_until(self.is_ready, timeout_s=30)
-
-    def stop(self) -> None:
-        """Stop it; open sessions are ended."""
-        self.child.stop(timeout_s=10)
-
-    def kill(self) -> None:
-        """SIGKILL, all its processes."""
-        self.child.kill()
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "max_connections": "200",
+            **(FAST if self._is_fast else {}),
+        }
+        options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        command: list[str | Path] = [*_as_user(), self._programs / "postgres", "-D", self.cluster, *options]
+        return Child(self.name, command, log=self.root / "postgres.log", grace_s=10)
 
     def is_ready(self) -> bool:
         """True when it takes connections."""
@@ -66,7 +59,16 @@ class Postgres:
     def _initialise(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.cluster, ignore_errors=True)
-        words = ["-D", self.cluster, "-U", "conch", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
+        words: list[str | Path] = [
+            "-D",
+            self.cluster,
+            "-U",
+            "conch",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-locale",
+            "--no-sync",
+        ]
         made = subprocess.run(
             [*_as_user(), self._programs / "initdb", *words], capture_output=True, text=True, check=False
         )

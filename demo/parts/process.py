@@ -75,11 +75,24 @@ class Child:
         pause_s = 0.01
         while not is_ready():
             if not self.is_running:
+                self._close()
                 raise PartDied(f"{self.name}: ended with code {self.exit_code}\n{self.log_tail()}")
             if time.monotonic() > deadline:
                 raise PartNotReady(f"{self.name}: no answer in {timeout_s:g} s\n{self.log_tail()}")
             time.sleep(pause_s)
             pause_s = min(0.2, pause_s * 1.3)
+
+    def finish(self, *, timeout_s: float) -> None:
+        """Wait until the command ends by itself; PartDied unless with code 0."""
+        assert self._guardian is not None
+        try:
+            code = self._guardian.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise PartNotReady(f"{self.name}: not done in {timeout_s:g} s\n{self.log_tail()}") from None
+        self._close()
+        if code:
+            raise PartDied(f"{self.name}: failed with code {code}\n{self.log_tail()}")
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the command; nothing when it has ended."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from demo.parts.packages import unpack_package
+from demo.parts.part import Part
 from demo.parts.process import Child
 
 
@@ -21,7 +22,7 @@ class HttpDiscovery:
     refresh_s: int = 2
 
 
-class Prometheus:
+class Prometheus(Part):
     """One Prometheus on a loopback port with its series in `root`."""
 
     def __init__(
@@ -34,6 +35,7 @@ class Prometheus:
         discovery: HttpDiscovery | None = None,
         scrape_interval_s: int = 2,
     ) -> None:
+        self.name = "prometheus"
         self.root = root.resolve()
         self.port = port
         self._packages = packages
@@ -41,18 +43,17 @@ class Prometheus:
         self._discovery = discovery
         self._scrape_interval_s = scrape_interval_s
         self.config = self.root / "prometheus.yml"
-        self.child: Child | None = None
 
     @property
     def url(self) -> str:
         """`http://127.0.0.1:port`."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Write the configuration, start, wait until it answers."""
+    def make_child(self) -> Child:
+        """The server, with its configuration written anew."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.config.write_text(json.dumps(self._configuration(), indent=2))
-        command = [
+        command: list[str | Path] = [
             find_program("prometheus", packages=self._packages),
             f"--config.file={self.config}",
             f"--storage.tsdb.path={self.root / 'series'}",
@@ -60,19 +61,7 @@ class Prometheus:
             f"--web.listen-address=127.0.0.1:{self.port}",
             "--log.level=warn",
         ]
-        self.child = Child("prometheus", command, log=self.root / "prometheus.log")
-        self.child.start()
-        self.child.wait_until(self.is_ready, timeout_s=30)
-
-    def stop(self) -> None:
-        """Stop it; its series stay."""
-        if self.child is not None:
-            self.child.stop(timeout_s=10)
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        if self.child is not None:
-            self.child.kill()
+        return Child(self.name, command, log=self.root / "prometheus.log")
 
     def is_ready(self) -> bool:
         """True when it answers queries."""
@@ -107,7 +96,7 @@ def find_program(name: str, *, packages: Path) -> Path:
 def answers(url: str, *, timeout_s: float = 1.0) -> bool:
     """True when a GET gives a 2xx."""
     try:
-        with urllib.request.urlopen(url, timeout=timeout_s):  # noqa: S310 - loopback only
+        with urllib.request.urlopen(url, timeout=timeout_s):
             return True
     except (urllib.error.URLError, OSError):
         return False

@@ -13,6 +13,7 @@ from pathlib import Path
 from demo.parts.errors import PartMissing
 from demo.parts.interpreter import Interpreter, choose_interpreter
 from demo.parts.packages import unpack_package
+from demo.parts.process import Child
 
 PROJECT = Path(__file__).resolve().parents[1] / "triton"
 OLDEST_GLIBC = (2, 35)
@@ -107,17 +108,10 @@ def _install(environment: TritonEnvironment, interpreter: Interpreter) -> None:
         raise PartMissing("triton: no uv to install it with", hint="Run `make setup`.")
     variables = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     variables["UV_PROJECT_ENVIRONMENT"] = str(environment.root / "venv")
-    program = str(interpreter.program)
-    done = subprocess.run(
-        [uv, "sync", "--frozen", "--project", str(PROJECT), "--python", program],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode:
-        raise PartMissing(f"triton: cannot be installed: {done.stderr.strip()[-1500:]}")
+    command: list[str | Path] = [uv, "sync", "--frozen", "--project", PROJECT, "--python", interpreter.program]
+    installation = Child("triton's installation", command, log=environment.root / "install.log", env=variables)
+    installation.start()
+    installation.finish(timeout_s=BUILD_TIMEOUT_S)
 
 
 def _lay_out_backends(environment: TritonEnvironment, interpreter: Interpreter) -> None:

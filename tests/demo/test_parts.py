@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ from demo.parts.postgres import Postgres
 from demo.parts.prometheus import Prometheus, find_program
 from demo.parts.triton import SHARED_MEMORY, Triton
 from demo.parts.valkey import Valkey
-from tests.demo.parent import PARTS, home, make_triton
+from tests.demo.home import shared_home
+from tests.demo.parent import PARTS, make_triton
 from tests.demo.processes import command_lines, wait_for_none
 
 
@@ -79,10 +81,10 @@ def test_postgres_keeps_its_rows_over_a_kill(root: Path) -> None:
 
 
 def test_prometheus_accepts_its_own_configuration(root: Path) -> None:
-    prometheus = Prometheus(root, port=free_port(), packages=home() / "packages", targets=["127.0.0.1:9"])
+    prometheus = Prometheus(root, port=free_port(), packages=shared_home() / "packages", targets=["127.0.0.1:9"])
     prometheus.start()
 
-    promtool = find_program("promtool", packages=home() / "packages")
+    promtool = find_program("promtool", packages=shared_home() / "packages")
     checked = subprocess.run([promtool, "check", "config", prometheus.config], check=False)
     prometheus.stop()
 
@@ -118,7 +120,7 @@ def test_a_paused_triton_answers_again_after_resume(root: Path) -> None:
     triton.start()
 
     triton.pause()
-    hung = triton.is_live()
+    hung = triton.is_ready()
     triton.resume()
     triton.wait_ready(timeout_s=10)
 
@@ -128,12 +130,28 @@ def test_a_paused_triton_answers_again_after_resume(root: Path) -> None:
 
 def test_a_restricted_triton_refuses_control_without_the_key(root: Path) -> None:
     made = make_triton(root)
-    triton = Triton(
-        root, environment=made._environment, repository=made.repository, restricted_key="key=secret"
-    )
+    triton = Triton(root, environment=made._environment, repository=made.repository, restricted_key="key=secret")
     triton.start()
 
-    with pytest.raises(urllib.error.HTTPError, match="restricted"):
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
         ask(triton, "/v2/repository/index", {})
+    reason = refused.value.read()
+    refused.value.close()
 
     triton.stop()
+    assert b"restricted" in reason
+
+
+def test_a_restricted_triton_obeys_whoever_has_the_key(root: Path) -> None:
+    made = make_triton(root)
+    triton = Triton(root, environment=made._environment, repository=made.repository, restricted_key="key=secret")
+    triton.start()
+    request = urllib.request.Request(
+        f"http://{triton.http}/v2/repository/models/doubler/load", data=b"{}", headers={"key": "secret"}
+    )
+
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        status = answer.status
+
+    triton.stop()
+    assert status == 200

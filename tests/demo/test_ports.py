@@ -12,9 +12,7 @@ CHOOSE = "from demo.parts.ports import free_ports; print(*free_ports(200), flush
 
 def test_processes_that_choose_at_once_get_different_ports() -> None:
     words = [sys.executable, "-c", CHOOSE]
-    choosers = [
-        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
+    choosers = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     chosen = [port for each in choosers if each.stdout for port in each.stdout.readline().split()]
     for each in choosers:
         each.communicate("\n")

@@ -12,8 +12,12 @@ from demo.parts.process import Child
 from tests.demo.processes import command_lines, wait_for_none
 
 # A program with a grandchild that leaves its group, the way a daemon does.
-FAMILY = "import os, subprocess, sys, time; subprocess.Popen(['sleep', sys.argv[1]], start_new_session=True); time.sleep(600)"
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+FAMILY = (
+    "import subprocess, sys, time; subprocess.Popen(['sleep', sys.argv[1]], start_new_session=True); time.sleep(600)"
+)
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+)
 PARENT = """
 import sys, time
 from pathlib import Path
@@ -85,7 +89,7 @@ def test_a_command_that_is_slow_to_answer_is_named(tmp_path: Path) -> None:
     child = python("import time; time.sleep(600)", log=tmp_path / "log")
     child.start()
 
-    with pytest.raises(PartNotReady, match="program: no answer in 0.1 s"):
+    with pytest.raises(PartNotReady, match=r"program: no answer in 0\.1 s"):
         child.wait_until(lambda: False, timeout_s=0.1)
 
     child.kill()

@@ -1,0 +1,22 @@
+"""What a rollout does to one server, step by step. Each file is one verb with one `run(context)`."""
+
+from collections.abc import Callable
+
+from worker.context import Context
+from worker.outcomes import Outcome
+from worker.steps import await_ready, expose, load, persist, preflight, publish, restore, shadow, unload, verify
+
+Step = Callable[[Context], Outcome]
+
+STEPS: dict[str, Step] = {
+    "preflight": preflight.run,
+    "publish": publish.run,
+    "shadow": shadow.run,
+    "load": load.run,
+    "await_ready": await_ready.run,
+    "verify": verify.run,
+    "expose": expose.run,
+    "restore": restore.run,
+    "unload": unload.run,
+    "persist": persist.run,
+}

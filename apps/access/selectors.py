@@ -1,0 +1,41 @@
+"""Reading accounts, grants and tokens."""
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from apps.access.errors import TokenUnknown, UserUnknown
+from apps.access.models import EVERYWHERE, ApiToken, Grant
+
+
+def tokens() -> QuerySet[ApiToken]:
+    """Every token ever issued, newest first; never its secret."""
+    return ApiToken.objects.order_by("-pk")
+
+
+def get_token(token_id: int) -> ApiToken:
+    """The token, or TokenUnknown."""
+    token = ApiToken.objects.filter(pk=token_id).first()
+    if token is None:
+        raise TokenUnknown(f"token {token_id} does not exist")
+    return token
+
+
+def users() -> QuerySet[User]:
+    """Accounts with their grants, by name."""
+    return User.objects.prefetch_related("grants").order_by("username", "pk")
+
+
+def get_user(username: str) -> User:
+    """The account, or UserUnknown."""
+    user = users().filter(username=username).first()
+    if user is None:
+        raise UserUnknown(f"user {username[:150]!r} does not exist")
+    return user
+
+
+def roles(user_id: int, *, environment: str = "") -> list[str]:
+    """The roles a person has in `environment` (`*`: those given everywhere), or anywhere when it is empty."""
+    grants = Grant.objects.filter(user_id=user_id)
+    if environment:
+        grants = grants.filter(environment__in={environment, EVERYWHERE})
+    return list(grants.values_list("role", flat=True))

@@ -1,0 +1,66 @@
+"""Which role each verb needs, and which role a token's scope stands for. Pure; the only such table."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a person or token may do; each includes the ones before it."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+VIEWER, OPERATOR, ADMIN = Role
+
+VIEW = "view"
+DISCOVER = "discover"
+# Looking is not divided by environment: who may see one may see all.
+LOOKING = frozenset({VIEW, DISCOVER})
+
+VERBS: Mapping[str, Role] = {
+    VIEW: VIEWER,
+    DISCOVER: VIEWER,
+    "register_model": OPERATOR,
+    "update_model": OPERATOR,
+    "add_version": OPERATOR,
+    "archive_version": OPERATOR,
+    "point_alias": OPERATOR,
+    "add_sample": OPERATOR,
+    "remove_sample": OPERATOR,
+    "promote": OPERATOR,
+    "roll_back": OPERATOR,
+    "unload": OPERATOR,
+    "abort": OPERATOR,
+    "schedule_warmup": OPERATOR,
+    "recheck_server": OPERATOR,
+    "cordon_server": OPERATOR,
+    "add_environment": ADMIN,
+    "update_environment": ADMIN,
+    "add_repository": ADMIN,
+    "add_server": ADMIN,
+    "update_server": ADMIN,
+    "retire_server": ADMIN,
+    "issue_token": ADMIN,
+    "revoke_token": ADMIN,
+    "grant_role": ADMIN,
+    "add_user": ADMIN,
+}
+
+SD_READ = "sd:read"
+# `sd:read` stands for no role: it opens service discovery and nothing else.
+SCOPES: Mapping[str, Role | None] = {"read": VIEWER, SD_READ: None, "deploy": OPERATOR, "admin": ADMIN}
+
+_ORDER = tuple(Role)
+
+
+def is_enough(role: str, verb: str) -> bool:
+    """Whether `role` may do `verb`; KeyError for a verb that is not in the table."""
+    return _ORDER.index(Role(role)) >= _ORDER.index(VERBS[verb])
+
+
+def do_scopes_allow(scopes: frozenset[str], verb: str) -> bool:
+    """Whether one of a token's scopes covers `verb`."""
+    roles = [role for scope in scopes if (role := SCOPES.get(scope)) is not None]
+    return any(is_enough(role, verb) for role in roles) or (verb == DISCOVER and SD_READ in scopes)

@@ -1,0 +1,187 @@
+"""Placements, rollouts, their runs and steps, schedules and probes over the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.api.shapes.common import Asked, LinkField, Shape
+
+KINDS = ("promote", "rollback", "unload", "retire")
+STATES = ("queued", "running", "reverting", "succeeded", "rolled_back", "failed")
+ACTIVE = ("queued", "running", "reverting")
+CONFIRM = "What is accepted on purpose, such as `interface` after a 409 `interface_changed`."
+
+
+class VersionNumber(serializers.IntegerField):
+    """A version's number, or null when there is none."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source=f"{source}.number", allow_null=True, default=None, read_only=True)
+
+
+class PlacementShape(Shape):
+    """Desired state of one model in one environment."""
+
+    environment = serializers.CharField(source="environment.name")
+    model = serializers.CharField(source="model.name")
+    active = VersionNumber("active")
+    standby = VersionNumber("standby")
+    standby_until = serializers.DateTimeField(allow_null=True)
+    since = serializers.DateTimeField()
+    url = LinkField("placement", environment="environment.name", name="model.name")
+
+
+class TargetShape(Shape):
+    """A version that can be rolled back to; hot: still loaded, so at once."""
+
+    version = serializers.IntegerField(source="version.number")
+    is_hot = serializers.BooleanField()
+    why = serializers.CharField()
+    expected_s = serializers.FloatField(allow_null=True, help_text="What it took last time, when known.")
+
+
+class WarmupShape(Shape):
+    """How a seldom-used model is kept warm."""
+
+    every_s = serializers.IntegerField()
+    is_enabled = serializers.BooleanField()
+    next_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+
+
+class WarmupSetting(Asked):
+    """How often, and whether at all."""
+
+    every_s = serializers.IntegerField(min_value=1, max_value=2_147_483_647)
+    is_enabled = serializers.BooleanField(required=False, default=True)
+
+
+class StepShape(Shape):
+    """One step of a run."""
+
+    name = serializers.CharField()
+    state = serializers.CharField()
+    calls = serializers.IntegerField()
+    failures = serializers.IntegerField()
+    detail = serializers.DictField()
+    error = serializers.DictField()
+    started_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class RunShape(Shape):
+    """One server's share of a rollout."""
+
+    server = serializers.CharField(source="server.name")
+    direction = serializers.CharField()
+    position = serializers.IntegerField()
+    state = serializers.CharField()
+    recipe = serializers.ListField(child=serializers.CharField())
+    has_changed_server = serializers.BooleanField()
+    waiting_for = serializers.CharField()
+    error = serializers.DictField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    steps = StepShape(many=True)
+
+
+class RolloutShape(Shape):
+    """One change of a placement. `error` tells why it was rolled back or failed."""
+
+    id = serializers.IntegerField(source="pk")
+    kind = serializers.ChoiceField(choices=KINDS)
+    state = serializers.ChoiceField(choices=STATES)
+    has_ended = serializers.SerializerMethodField()
+    environment = serializers.CharField(source="placement.environment.name")
+    model = serializers.CharField(source="placement.model.name")
+    from_version = VersionNumber("from_version")
+    to_version = VersionNumber("to_version")
+    plan = serializers.DictField()
+    reason = serializers.CharField()
+    actor = serializers.CharField()
+    actor_kind = serializers.CharField()
+    error = serializers.DictField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    url = LinkField("rollout", rollout_id="pk")
+
+    def get_has_ended(self, row: Any) -> bool:
+        """Whether it will not move any more."""
+        return row.state not in ACTIVE
+
+
+class RolloutDetailShape(RolloutShape):
+    """A rollout with what happened on each server."""
+
+    runs = RunShape(many=True)
+
+
+class ChangeOfPlacement(Asked):
+    """Which placement."""
+
+    environment = serializers.CharField(max_length=128)
+    model = serializers.CharField(max_length=128)
+
+
+class PromotionRequest(ChangeOfPlacement):
+    """Bring a version live."""
+
+    version = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    reason = serializers.CharField(required=False, allow_blank=True, max_length=2_000)
+    confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
+    skip = serializers.ListField(
+        required=False, child=serializers.CharField(), max_length=1_000, help_text="Servers left out on purpose."
+    )
+
+
+class RollbackRequest(ChangeOfPlacement):
+    """Go back to an earlier version."""
+
+    to = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=2**63 - 1, help_text="Default: what was live before."
+    )
+    reason = serializers.CharField(max_length=2_000)
+    confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
+
+
+class UnloadRequest(ChangeOfPlacement):
+    """Take a model off an environment."""
+
+    reason = serializers.CharField(max_length=2_000)
+    confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
+
+
+class PlacementFilter(Shape):
+    """Which placements."""
+
+    environment = serializers.CharField(required=False, default="", allow_blank=True)
+    model = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class RolloutFilter(PlacementFilter):
+    """Which rollouts."""
+
+    state = serializers.ChoiceField(choices=STATES, required=False, default="", allow_blank=True)
+    kind = serializers.ChoiceField(choices=KINDS, required=False, default="", allow_blank=True)
+    active = serializers.BooleanField(required=False, allow_null=True, default=None, help_text="Moving, or ended.")
+
+
+class ProbeFilter(Shape):
+    """Of which placement, and how many."""
+
+    environment = serializers.CharField()
+    model = serializers.CharField()
+    limit = serializers.IntegerField(required=False, default=50, min_value=1, max_value=500)
+
+
+class ProbeShape(Shape):
+    """One real request that Conch itself made."""
+
+    server = serializers.CharField(source="server.name")
+    version = serializers.IntegerField()
+    kind = serializers.CharField()
+    at = serializers.DateTimeField()
+    has_passed = serializers.BooleanField()
+    latency_us = serializers.IntegerField(allow_null=True)
+    message = serializers.CharField()

@@ -1,0 +1,168 @@
+"""Environments, repositories, servers and Conch's own parts over the wire."""
+
+from rest_framework import serializers
+
+from apps.api.shapes.common import Asked, LinkField, Shape
+
+SERVER_STATES = ("checking", "active", "refused", "retired")
+
+
+class EnvironmentShape(Shape):
+    """An environment: its place from left to right, and its policy."""
+
+    name = serializers.CharField()
+    rank = serializers.IntegerField()
+    standby_window_s = serializers.IntegerField(help_text="How long an old version stays loaded after a switch.")
+    progress_deadline_s = serializers.IntegerField(help_text="How long a run may stand still.")
+    created_at = serializers.DateTimeField()
+
+
+class EnvironmentChange(Asked):
+    """What may be changed of an environment."""
+
+    rank = serializers.IntegerField(required=False, min_value=0, max_value=32_767)
+    standby_window_s = serializers.IntegerField(required=False, min_value=0, max_value=2_147_483_647)
+    progress_deadline_s = serializers.IntegerField(required=False, min_value=1, max_value=2_147_483_647)
+
+
+class EnvironmentAddition(EnvironmentChange):
+    """A new environment."""
+
+    name = serializers.CharField(max_length=300)
+
+
+class RepositoryShape(Shape):
+    """Where the servers of one environment read their models from."""
+
+    name = serializers.CharField()
+    kind = serializers.CharField()
+    path = serializers.CharField()
+    environment = serializers.CharField(source="environment.name")
+    created_at = serializers.DateTimeField()
+
+
+class RepositoryAddition(Asked):
+    """A new repository: a directory that both Conch's workers and the servers can read."""
+
+    name = serializers.CharField(max_length=300)
+    environment = serializers.CharField(max_length=300)
+    path = serializers.CharField(max_length=1_024)
+    kind = serializers.CharField(required=False, max_length=16, help_text="posix")
+
+
+class ObservationShape(Shape):
+    """What a server last said, and when."""
+
+    at = serializers.DateTimeField()
+    seen_at = serializers.DateTimeField(allow_null=True)
+    since = serializers.DateTimeField()
+    is_reachable = serializers.BooleanField()
+    is_ready = serializers.BooleanField(allow_null=True)
+    code = serializers.CharField()
+    reason = serializers.CharField()
+    server_version = serializers.CharField()
+    extensions = serializers.ListField()
+
+
+class ServerShape(Shape):
+    """A server. `finding` is what it said when it was added, or what was wrong; its control value is never shown."""
+
+    name = serializers.CharField()
+    kind = serializers.CharField()
+    environment = serializers.CharField(source="environment.name")
+    repository = serializers.CharField(source="repository.name")
+    grpc = serializers.CharField()
+    http = serializers.CharField()
+    metrics = serializers.CharField()
+    control_key = serializers.CharField()
+    labels = serializers.DictField()
+    state = serializers.ChoiceField(choices=SERVER_STATES)
+    finding = serializers.DictField()
+    cordoned_at = serializers.DateTimeField(allow_null=True)
+    cordon_reason = serializers.CharField()
+    observation = ObservationShape(allow_null=True, help_text="Null until the server was observed.")
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+    url = LinkField("server", name="name")
+
+
+class ObservedVersionShape(Shape):
+    """One version in a server's index."""
+
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    state = serializers.CharField()
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
+class DriftShape(Shape):
+    """One difference between what should be loaded and what is."""
+
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    kind = serializers.CharField()
+    reason = serializers.CharField(required=False)
+
+
+class ServerChange(Asked):
+    """What may be changed of a server."""
+
+    http = serializers.CharField(required=False, allow_blank=True, max_length=255, help_text="host:port")
+    metrics = serializers.CharField(
+        required=False, allow_blank=True, max_length=255, help_text="host:port or http://host:port/path"
+    )
+    control_key = serializers.CharField(
+        required=False, allow_blank=True, max_length=128, help_text="Header of the restricted control API."
+    )
+    control_value = serializers.CharField(
+        required=False, allow_blank=True, max_length=1_024, write_only=True, trim_whitespace=False
+    )
+    labels = serializers.DictField(required=False, child=serializers.CharField(max_length=256, allow_blank=True))
+
+
+class ServerAddition(ServerChange):
+    """A new server; it is asked who it is before it is taken."""
+
+    name = serializers.CharField(max_length=300)
+    environment = serializers.CharField(max_length=300)
+    repository = serializers.CharField(max_length=300)
+    grpc = serializers.CharField(max_length=255, help_text="host:port")
+    kind = serializers.CharField(required=False, max_length=32, help_text="triton")
+
+
+class ServerFilter(Shape):
+    """Which servers."""
+
+    environment = serializers.CharField(required=False, default="", allow_blank=True)
+    state = serializers.ChoiceField(choices=SERVER_STATES, required=False, default="", allow_blank=True)
+
+
+class EnvironmentFilter(Shape):
+    """Of which environment."""
+
+    environment = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class PartShape(Shape):
+    """One of Conch's own parts as it last found itself."""
+
+    name = serializers.CharField()
+    is_well = serializers.BooleanField()
+    message = serializers.CharField()
+    at = serializers.DateTimeField()
+    since = serializers.DateTimeField()
+
+
+class HealthShape(Shape):
+    """Conch's own parts. `is_well` is true when every part is, and told so lately."""
+
+    is_well = serializers.BooleanField()
+    parts = PartShape(many=True)
+
+
+class TargetGroupShape(Shape):
+    """One entry of Prometheus' HTTP service discovery."""
+
+    targets = serializers.ListField(child=serializers.CharField())
+    labels = serializers.DictField(child=serializers.CharField())

@@ -1,0 +1,160 @@
+"""Models, versions, aliases and samples over the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
+
+STATES = ("received", "checking", "ready", "rejected", "archived")
+
+
+class ModelShape(Shape):
+    """A model."""
+
+    name = serializers.CharField()
+    owner = serializers.CharField()
+    description = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    slo_p99_ms = serializers.FloatField(allow_null=True)
+    slo_error_ratio = serializers.FloatField(allow_null=True)
+    load_deadline_s = serializers.IntegerField()
+    aliases = serializers.SerializerMethodField(help_text="Version number by alias.")
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+    url = LinkField("model", name="name")
+
+    def get_aliases(self, row: Any) -> dict[str, int]:
+        """Number by alias, in order of name."""
+        return {alias.name: alias.version.number for alias in sorted(row.aliases.all(), key=lambda one: one.name)}
+
+
+class ModelChange(Asked):
+    """What may be changed of a model."""
+
+    owner = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    tags = serializers.ListField(required=False, child=serializers.CharField(max_length=64), max_length=50)
+    slo_p99_ms = serializers.FloatField(required=False, allow_null=True, help_text="Promised 99th percentile, in ms.")
+    slo_error_ratio = serializers.FloatField(required=False, allow_null=True, help_text="Promised ratio, 0 to 1.")
+    load_deadline_s = serializers.IntegerField(
+        required=False, min_value=1, max_value=86_400, help_text="How long a load may take."
+    )
+
+
+class ModelRegistration(ModelChange):
+    """A new model."""
+
+    name = serializers.CharField(max_length=300, help_text="[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}, not ending in .shadow")
+
+
+class ModelFilter(Shape):
+    """Which models."""
+
+    search = serializers.CharField(required=False, default="", allow_blank=True, help_text="Part of the name.")
+    owner = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class VersionShape(Shape):
+    """A version as lists show it. `error` tells why it was rejected; `remarks` what was noticed on the way in."""
+
+    model = serializers.CharField(source="model.name")
+    number = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=STATES)
+    digest = serializers.CharField(help_text="SHA-256 of what was uploaded.")
+    size_bytes = serializers.IntegerField()
+    filename = serializers.CharField()
+    backend = serializers.CharField()
+    git_commit = serializers.CharField()
+    notes = serializers.CharField()
+    remarks = serializers.ListField()
+    error = serializers.DictField(help_text="{code, title, message, hint} when rejected, else empty.")
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+    ready_at = serializers.DateTimeField(allow_null=True)
+    url = LinkField("version", name="model.name", number="number")
+
+
+class FileShape(Shape):
+    """One file of a version."""
+
+    path = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+
+
+class VersionDetailShape(VersionShape):
+    """A version with its configuration and files."""
+
+    signature = serializers.DictField(help_text="Inputs, outputs and max_batch_size.")
+    config = serializers.DictField(help_text="The parsed model configuration.")
+    config_text = serializers.CharField(help_text="The model configuration as uploaded.")
+    files = FileShape(many=True, source="artifact.files", default=list, help_text="None before it is checked.")
+
+
+class VersionUpload(Shape):
+    """A version's bytes: a .zip or .tar.gz of a model directory with one version directory and config.pbtxt."""
+
+    file = serializers.FileField()
+    number = serializers.IntegerField(
+        required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
+    )
+    git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
+
+
+class VersionFilter(Shape):
+    """Which versions."""
+
+    state = serializers.ChoiceField(choices=STATES, required=False, default="", allow_blank=True)
+
+
+class AliasTarget(Asked):
+    """Where an alias shall point."""
+
+    version = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+
+
+class AliasShape(Shape):
+    """A movable name for a version."""
+
+    model = serializers.CharField(source="model.name")
+    name = serializers.CharField()
+    version = serializers.IntegerField(source="version.number")
+    changed_at = serializers.DateTimeField()
+
+
+class InputShape(Asked):
+    """One input tensor. `shape` includes the batch dimension where the model has one; `data` is flat or nested."""
+
+    name = serializers.CharField(max_length=256)
+    datatype = serializers.CharField(max_length=16, help_text="FP32, INT64, BYTES, ...")
+    shape = serializers.ListField(child=serializers.IntegerField(min_value=0), max_length=16)
+    data = JsonField()  # type: ignore[assignment]
+
+
+class OutputShape(InputShape):
+    """One expected output, with how far an answer may be off."""
+
+    atol = serializers.FloatField(required=False, min_value=0)
+    rtol = serializers.FloatField(required=False, min_value=0)
+
+
+class SampleShape(Shape):
+    """Named inputs; golden when the answers are known."""
+
+    model = serializers.CharField(source="model.name")
+    name = serializers.CharField()
+    is_golden = serializers.BooleanField()
+    inputs = InputShape(many=True)
+    outputs = OutputShape(many=True)
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+
+
+class SampleAddition(Asked):
+    """A new sample; with `outputs` it is golden: every version must answer like that."""
+
+    name = serializers.CharField(max_length=128)
+    inputs = InputShape(many=True, allow_empty=False)
+    outputs = OutputShape(many=True, required=False)

@@ -1,0 +1,72 @@
+"""Receiving files: straight to disk, never past the limit, hashed on the way when a repeat must be recognised."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.http import HttpRequest
+
+from apps.registry.errors import StoreFull, UploadTooLarge
+
+CHUNK_BYTES = 2**20
+
+
+class ReceivingHandler(TemporaryFileUploadHandler):
+    """Writes files to disk as they come in; `is_hashed` keeps each one's SHA-256 with it."""
+
+    chunk_size = CHUNK_BYTES
+
+    def __init__(self, request: HttpRequest, *, limit_bytes: int, is_hashed: bool) -> None:
+        super().__init__(request)
+        self._limit_bytes = limit_bytes
+        self._is_hashed = is_hashed
+        self._sha256 = hashlib.sha256()
+        self._received_bytes = 0
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        """Begin the next file."""
+        self._sha256 = hashlib.sha256()
+        super().new_file(*args, **kwargs)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Write on, or stop at the limit."""
+        self._received_bytes += len(raw_data)
+        if self._received_bytes > self._limit_bytes:
+            self.upload_interrupted()
+            raise too_large(self._limit_bytes)
+        if self._is_hashed:
+            self._sha256.update(raw_data)
+        try:
+            super().receive_data_chunk(raw_data, start)
+        except OSError as error:
+            self.upload_interrupted()
+            raise StoreFull(f"the upload could not be written to its temporary file: {error.strerror}") from error
+
+    def file_complete(self, file_size: int) -> UploadedFile[bytes] | None:
+        """The file, carrying its digest when one was asked for."""
+        file: Any = super().file_complete(file_size)
+        if file is not None and self._is_hashed:
+            file.sha256 = self._sha256.hexdigest()
+        return file  # type: ignore[no-any-return]
+
+
+def too_large(limit_bytes: int) -> UploadTooLarge:
+    """The refusal of an upload over the limit."""
+    return UploadTooLarge(f"the upload has more than {limit_bytes:,} bytes", field="file", limit_bytes=limit_bytes)
+
+
+def digest_of(file: UploadedFile[bytes]) -> str:
+    """The file's SHA-256: as received, else read now."""
+    known = str(getattr(file, "sha256", ""))
+    return known or _read_through(file)
+
+
+def _read_through(file: UploadedFile[bytes]) -> str:
+    sha256 = hashlib.sha256()
+    for chunk in file.chunks(CHUNK_BYTES):
+        sha256.update(chunk)
+    file.seek(0)
+    return sha256.hexdigest()

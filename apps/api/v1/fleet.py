@@ -1,0 +1,137 @@
+"""Environments, repositories, Conch's own parts, and what Prometheus should scrape."""
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.access.verbs import DISCOVER
+from apps.api.described import described
+from apps.api.doors import ApiView, asked, filters
+from apps.api.shapes.fleet import (
+    EnvironmentAddition,
+    EnvironmentChange,
+    EnvironmentFilter,
+    EnvironmentShape,
+    HealthShape,
+    RepositoryAddition,
+    RepositoryShape,
+    TargetGroupShape,
+)
+from apps.common.names import BadName
+from apps.fleet import errors, selectors, services
+
+STALE_AFTER = timedelta(minutes=2)
+
+
+class Environments(ApiView):
+    """Environments."""
+
+    @described("List environments", gives=EnvironmentShape, is_page=True)
+    def get(self, request: Request) -> Response:
+        """By rank, left to right."""
+        return self.page(selectors.environments(), EnvironmentShape, ordering=["rank", "name"])
+
+    @described(
+        "Add an environment",
+        takes=EnvironmentAddition,
+        gives=EnvironmentShape,
+        status=201,
+        errors=[BadName, errors.NameTaken, errors.BadPolicy],
+    )
+    def post(self, request: Request) -> Response:
+        """A new environment without servers."""
+        made = services.add_environment(self.actor(), **asked(EnvironmentAddition, request))
+        return self.created(self.shape(EnvironmentShape, made))
+
+
+class Environment(ApiView):
+    """One environment."""
+
+    @described("Get an environment", gives=EnvironmentShape, errors=[errors.EnvironmentUnknown])
+    def get(self, request: Request, name: str) -> Response:
+        """Its rank and policy."""
+        return Response(self.shape(EnvironmentShape, selectors.get_environment(name)))
+
+    @described(
+        "Change an environment",
+        takes=EnvironmentChange,
+        gives=EnvironmentShape,
+        errors=[errors.EnvironmentUnknown, errors.BadPolicy],
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        """Only the fields that are given."""
+        wanted = asked(EnvironmentChange, request, is_partial=True)
+        changed = services.update_environment(self.actor(), name=name, **wanted)
+        return Response(self.shape(EnvironmentShape, changed))
+
+
+class Repositories(ApiView):
+    """Model repositories."""
+
+    @described("List repositories", gives=RepositoryShape, filters=EnvironmentFilter, is_page=True)
+    def get(self, request: Request) -> Response:
+        """By name."""
+        found = selectors.repositories(**filters(EnvironmentFilter, request))
+        return self.page(found, RepositoryShape, ordering=["name"])
+
+    @described(
+        "Add a repository",
+        takes=RepositoryAddition,
+        gives=RepositoryShape,
+        status=201,
+        errors=[
+            BadName,
+            errors.EnvironmentUnknown,
+            errors.NameTaken,
+            errors.PathTaken,
+            errors.BadPath,
+            errors.RepositoryKindUnknown,
+        ],
+    )
+    def post(self, request: Request) -> Response:
+        """A directory from which the servers of one environment read their models."""
+        made = services.add_repository(self.actor(), **asked(RepositoryAddition, request))
+        return self.created(self.shape(RepositoryShape, made))
+
+
+class Health(ApiView):
+    """Conch's own parts."""
+
+    @described("Health of Conch's own parts", gives=HealthShape)
+    def get(self, request: Request) -> Response:
+        """What each part last said of itself. Nothing is asked now: the clock asks every few seconds."""
+        parts = list(selectors.parts())
+        heard_since = timezone.now() - STALE_AFTER
+        is_well = bool(parts) and all(part.is_well and part.at >= heard_since for part in parts)
+        return Response(self.shape(HealthShape, {"is_well": is_well, "parts": parts}))
+
+
+class PrometheusTargets(ApiView):
+    """Service discovery for Prometheus."""
+
+    looks = DISCOVER
+
+    @described("Targets for Prometheus (http_sd)", gives=TargetGroupShape, is_list=True)
+    def get(self, request: Request) -> Response:
+        """One group per active server that has a metrics address. A token of scope `sd:read` opens this alone."""
+        servers = selectors.servers(state="active").exclude(metrics="")
+        return Response([_target_group(server) for server in servers])
+
+
+def _target_group(server: Any) -> dict[str, Any]:
+    """The server's metrics address, either host:port or a URL, as Prometheus wants it."""
+    address = server.metrics if "//" in server.metrics else f"http://{server.metrics}"
+    parts = urlsplit(address)
+    labels = {
+        "environment": server.environment.name,
+        "server": server.name,
+        "kind": server.kind,
+        "__metrics_path__": parts.path if parts.path.strip("/") else "/metrics",
+    }
+    if parts.scheme == "https":
+        labels["__scheme__"] = "https"
+    return {"targets": [parts.netloc], "labels": labels}

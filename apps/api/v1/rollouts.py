@@ -1,0 +1,138 @@
+"""Promoting, rolling back, unloading, and watching it happen."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.described import described
+from apps.api.doors import ApiView, asked, filters
+from apps.api.idempotent import idempotent
+from apps.api.shapes.common import DeadlineShape, ReasonShape
+from apps.api.shapes.deployments import (
+    PromotionRequest,
+    RollbackRequest,
+    RolloutDetailShape,
+    RolloutFilter,
+    RolloutShape,
+    UnloadRequest,
+)
+from apps.api.waiting import wait_until
+from apps.deployments import errors, selectors, services
+from apps.fleet.errors import EnvironmentUnknown
+from apps.registry.errors import VersionUnknown
+
+
+class Rollouts(ApiView):
+    """Changes of desired state."""
+
+    @described("List rollouts", gives=RolloutShape, filters=RolloutFilter, is_page=True)
+    def get(self, request: Request) -> Response:
+        """Newest first."""
+        return self.page(selectors.rollouts(**filters(RolloutFilter, request)), RolloutShape, ordering=["-pk"])
+
+    @described(
+        "Promote a version",
+        takes=PromotionRequest,
+        gives=RolloutShape,
+        status=202,
+        errors=[
+            EnvironmentUnknown,
+            VersionUnknown,
+            errors.VersionNotReady,
+            errors.AlreadyActive,
+            errors.RolloutActive,
+            errors.InterfaceChanged,
+            errors.NoServers,
+            errors.ServersDown,
+        ],
+    )
+    @idempotent()
+    def post(self, request: Request) -> Response:
+        """Bring a version live on every server of an environment, one after another; `url` tells how far it is."""
+        rollout = services.promote(self.actor(), **asked(PromotionRequest, request))
+        return self.started(self.shape(RolloutShape, rollout))
+
+
+class Rollbacks(ApiView):
+    """Going back."""
+
+    @described(
+        "Roll back",
+        takes=RollbackRequest,
+        gives=RolloutShape,
+        status=202,
+        errors=[
+            errors.PlacementUnknown,
+            VersionUnknown,
+            errors.VersionNotReady,
+            errors.AlreadyActive,
+            errors.RolloutActive,
+            errors.NothingToRollBackTo,
+            errors.NeverLive,
+            errors.InterfaceChanged,
+            errors.NoServers,
+            errors.ReasonMissing,
+        ],
+    )
+    @idempotent()
+    def post(self, request: Request) -> Response:
+        """To what was live before, or to `to`: on all servers at once, hot where it is still loaded.
+
+        While a promotion is moving, this aborts it.
+        """
+        rollout = services.roll_back(self.actor(), **asked(RollbackRequest, request))
+        return self.started(self.shape(RolloutShape, rollout))
+
+
+class Unloads(ApiView):
+    """Taking a model off."""
+
+    @described(
+        "Unload a model",
+        takes=UnloadRequest,
+        gives=RolloutShape,
+        status=202,
+        errors=[
+            errors.PlacementUnknown,
+            errors.NothingPlaced,
+            errors.RolloutActive,
+            errors.NoServers,
+            errors.ReasonMissing,
+        ],
+    )
+    @idempotent()
+    def post(self, request: Request) -> Response:
+        """Off every server of an environment."""
+        rollout = services.unload(self.actor(), **asked(UnloadRequest, request))
+        return self.started(self.shape(RolloutShape, rollout))
+
+
+class Rollout(ApiView):
+    """One change of desired state."""
+
+    @described("Get a rollout", gives=RolloutDetailShape, filters=DeadlineShape, errors=[errors.RolloutUnknown])
+    def get(self, request: Request, rollout_id: int) -> Response:
+        """With its runs and steps. With `wait`, when it has ended or after that many seconds, whichever is first.
+
+        When many wait at once some are answered early: look at `has_ended`, and ask again.
+        """
+        wait_s = filters(DeadlineShape, request)["wait"]
+        if wait_s:
+            wait_until(lambda: selectors.has_ended(selectors.state_of(rollout_id)), wait_s=wait_s)
+        return Response(self.shape(RolloutDetailShape, selectors.get_rollout(rollout_id)))
+
+
+class RolloutAbort(ApiView):
+    """Stopping a rollout."""
+
+    @described(
+        "Abort a rollout",
+        takes=ReasonShape,
+        gives=RolloutShape,
+        status=202,
+        errors=[errors.RolloutUnknown, errors.RolloutNotAbortable, errors.ReasonMissing],
+    )
+    @idempotent()
+    def post(self, request: Request, rollout_id: int) -> Response:
+        """It puts back the servers it has already changed."""
+        rollout = services.abort(self.actor(), rollout=rollout_id, **asked(ReasonShape, request))
+        return self.started(self.shape(RolloutShape, rollout))

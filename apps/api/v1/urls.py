@@ -1,0 +1,62 @@
+"""Paths of version 1."""
+
+from django.urls import URLPattern, URLResolver, path
+
+from apps.api.v1 import access, audit, deployments, fleet, metrics, problems, registry, rollouts, servers, versions
+
+Paths = list[URLPattern | URLResolver]
+
+REGISTRY: Paths = [
+    path("models", registry.Models.as_view(), name="models"),
+    path("models/<name:name>", registry.Model.as_view(), name="model"),
+    path("models/<name:name>/versions", versions.Versions.as_view(), name="versions"),
+    path("models/<name:name>/versions/<number:number>", versions.Version.as_view(), name="version"),
+    path(
+        "models/<name:name>/versions/<number:number>/archive",
+        versions.VersionArchive.as_view(),
+        name="version-archive",
+    ),
+    path("models/<name:name>/aliases/<name:alias>", registry.Alias.as_view(), name="alias"),
+    path("models/<name:name>/samples", registry.Samples.as_view(), name="samples"),
+    path("models/<name:name>/samples/<name:sample>", registry.Sample.as_view(), name="sample"),
+]
+FLEET: Paths = [
+    path("environments", fleet.Environments.as_view(), name="environments"),
+    path("environments/<name:name>", fleet.Environment.as_view(), name="environment"),
+    path("repositories", fleet.Repositories.as_view(), name="repositories"),
+    path("servers", servers.Servers.as_view(), name="servers"),
+    path("servers/<name:name>", servers.Server.as_view(), name="server"),
+    path("servers/<name:name>/recheck", servers.ServerRecheck.as_view(), name="server-recheck"),
+    path("servers/<name:name>/cordon", servers.ServerCordon.as_view(), name="server-cordon"),
+    path("servers/<name:name>/uncordon", servers.ServerUncordon.as_view(), name="server-uncordon"),
+    path("servers/<name:name>/retire", servers.ServerRetire.as_view(), name="server-retire"),
+    path("health", fleet.Health.as_view(), name="health"),
+    path("sd/prometheus", fleet.PrometheusTargets.as_view(), name="prometheus-targets"),
+]
+DEPLOYMENTS: Paths = [
+    path("placements", deployments.Placements.as_view(), name="placements"),
+    path("placements/<name:environment>/<name:name>", deployments.Placement.as_view(), name="placement"),
+    path(
+        "placements/<name:environment>/<name:name>/warmup-schedule",
+        deployments.WarmupSchedule.as_view(),
+        name="warmup-schedule",
+    ),
+    path("probes", deployments.Probes.as_view(), name="probes"),
+    path("rollouts", rollouts.Rollouts.as_view(), name="rollouts"),
+    path("rollouts/<number:rollout_id>", rollouts.Rollout.as_view(), name="rollout"),
+    path("rollouts/<number:rollout_id>/abort", rollouts.RolloutAbort.as_view(), name="rollout-abort"),
+    path("rollbacks", rollouts.Rollbacks.as_view(), name="rollbacks"),
+    path("unloads", rollouts.Unloads.as_view(), name="unloads"),
+]
+ACCESS: Paths = [
+    path("me", access.Me.as_view(), name="me"),
+    path("tokens", access.Tokens.as_view(), name="tokens"),
+    path("tokens/<number:token_id>", access.Token.as_view(), name="token"),
+    path("users", access.Users.as_view(), name="users"),
+    path("users/<name:username>", access.User.as_view(), name="user"),
+    path("users/<name:username>/grants/<scope:environment>", access.Grant.as_view(), name="grant"),
+    path("audit", audit.Events.as_view(), name="audit"),
+    path("problems", problems.Problems.as_view(), name="problems"),
+    path("problems/<slug:code>", problems.Problem.as_view(), name="problem"),
+]
+urlpatterns: Paths = [*REGISTRY, *FLEET, *DEPLOYMENTS, *metrics.urlpatterns, *ACCESS]

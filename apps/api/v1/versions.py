@@ -1,0 +1,122 @@
+"""Versions: uploaded by streaming, checked by a worker, immutable from then on."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.access import services as access
+from apps.api.described import described
+from apps.api.doors import ApiView, asked, filters
+from apps.api.idempotent import HEADER, idempotent
+from apps.api.shapes.common import ReasonShape
+from apps.api.shapes.registry import VersionDetailShape, VersionFilter, VersionShape, VersionUpload
+from apps.api.uploads import ReceivingHandler, too_large
+from apps.common.errors import IllegalTransition
+from apps.deployments import services as deployments
+from apps.deployments.errors import VersionInUse
+from apps.registry import errors, selectors, services
+
+# Room for the other fields of a multipart body.
+FIELDS_BYTES = 2**20
+# Long enough to move the largest upload into the store.
+UPLOAD_LEASE = timedelta(minutes=15)
+
+
+class Versions(ApiView):
+    """A model's versions."""
+
+    parser_classes = [MultiPartParser]
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Set where files go before anything can begin to read them."""
+        handler = ReceivingHandler(request, limit_bytes=_limit_bytes(), is_hashed=HEADER in request.headers)
+        request.upload_handlers = [handler]
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse who may not, and what has no model, before the bytes are received."""
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST":
+            access.require(self.actor(), "add_version")
+            selectors.get_model(kwargs["name"])
+
+    def body_limit_bytes(self) -> int:
+        """The largest upload and its fields."""
+        return _limit_bytes() + FIELDS_BYTES
+
+    def too_long(self, request: Request) -> Exception:
+        """Refused before a byte is received."""
+        return too_large(_limit_bytes())
+
+    @described("List versions", gives=VersionShape, filters=VersionFilter, is_page=True, errors=[errors.ModelUnknown])
+    def get(self, request: Request, name: str) -> Response:
+        """Newest number first. A rejected number may be used again, and then comes more than once."""
+        selectors.get_model(name)
+        found = selectors.versions(name, **filters(VersionFilter, request))
+        return self.page(found, VersionShape, ordering=["-number", "-pk"])
+
+    @described(
+        "Upload a version",
+        takes=VersionUpload,
+        media_type="multipart/form-data",
+        gives=VersionShape,
+        status=202,
+        errors=[
+            errors.ModelUnknown,
+            errors.VersionNumberTaken,
+            errors.NumberInvalid,
+            errors.FieldInvalid,
+            errors.UploadTooLarge,
+            errors.UploadEmpty,
+            errors.UploadBroken,
+            errors.StoreFull,
+        ],
+    )
+    @idempotent(UPLOAD_LEASE)
+    def post(self, request: Request, name: str) -> Response:
+        """A .zip or .tar.gz of a model directory with one version and its config.pbtxt.
+
+        It is `received`, then `checking`; then `ready`, or `rejected` with an `error`. `url` tells which.
+        """
+        wanted = asked(VersionUpload, request)
+        file = wanted.pop("file")
+        upload = services.Upload(file.name, file.chunks(), file.size)
+        version = services.add_version(self.actor(), model=name, upload=upload, **wanted)
+        return self.started(self.shape(VersionShape, version))
+
+
+class Version(ApiView):
+    """One version."""
+
+    @described("Get a version", gives=VersionDetailShape, errors=[errors.ModelUnknown, errors.VersionUnknown])
+    def get(self, request: Request, name: str, number: int) -> Response:
+        """With its configuration, files, remarks and, when it was rejected, why."""
+        return Response(self.shape(VersionDetailShape, selectors.get_version(name, number)))
+
+
+class VersionArchive(ApiView):
+    """Putting a version away."""
+
+    parser_classes = [JSONParser]
+
+    @described(
+        "Archive a version",
+        takes=ReasonShape,
+        gives=VersionShape,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, VersionInUse, IllegalTransition],
+    )
+    @idempotent()
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """It cannot be promoted any more. Refused while it is live, kept hot, or on its way somewhere."""
+        wanted = asked(ReasonShape, request)
+        version = deployments.archive_version(self.actor(), model=name, version=number, **wanted)
+        return Response(self.shape(VersionShape, version))
+
+
+def _limit_bytes() -> int:
+    return int(settings.CONCH["max_upload_bytes"])

@@ -1,0 +1,43 @@
+"""Rollout pages: what changed, when, by whom, why; one rollout live."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+
+from apps.console.door import Part, live_page
+from apps.console.shown import rollouts as shown_rollouts
+from apps.console.shown.state import KINDS, ROLLOUT
+from apps.deployments import selectors as deployments
+from apps.fleet import selectors as fleet
+
+ROWS = 50
+
+
+def rollouts(request: HttpRequest) -> HttpResponse:
+    """Rollouts that match, newest first."""
+    asked = {name: request.GET.get(name, "") for name in ("environment", "model", "state", "kind")}
+    rows = Paginator(deployments.rollouts(**asked).prefetch_related("runs"), ROWS).get_page(request.GET.get("page"))
+    lines = tuple(shown_rollouts.line(rollout, with_progress=True) for rollout in rows)
+    return live_page(
+        request,
+        "deployments/rollout_list.html",
+        Part(
+            "rollouts", "deployments/_rollouts.html", lines, is_moving=any(line.chip.tone == "busy" for line in lines)
+        ),
+        section="rollouts",
+        rows=rows,
+        asked=asked,
+        environments=[one.name for one in fleet.environments()],
+        states=[(state, label.strip("! >")) for state, (label, _) in ROLLOUT.items()],
+        kinds=KINDS.items(),
+    )
+
+
+def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
+    """One rollout: servers by steps, filling up live."""
+    shown = shown_rollouts.detail(deployments.get_rollout(rollout_id))
+    return live_page(
+        request,
+        "deployments/rollout_detail.html",
+        Part("rollout", "deployments/_rollout.html", shown, is_moving=shown.is_moving, ended=shown.ended),
+        section="rollouts",
+    )

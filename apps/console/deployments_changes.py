@@ -1,0 +1,218 @@
+"""Promote, roll back, unload, abort, keep warm: what each will do, in numbers, and why."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from apps.console.door import Question, actor, ask
+from apps.console.forms.deployments import PromoteForm, RollBackForm, UnloadForm, WarmupForm
+from apps.console.forms.fleet import ReasonForm
+from apps.console.shown.models import speed_of
+from apps.console.shown.rollouts import number_of
+from apps.console.shown.words import count, listed
+from apps.deployments import selectors as deployments
+from apps.deployments import services
+from apps.fleet import selectors as fleet
+from apps.registry import selectors as registry
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Placement
+
+VERSIONS = 100
+
+
+def promote(request: HttpRequest, name: str, environment: str = "", number: int | None = None) -> HttpResponse:
+    """Bring a version live in an environment."""
+    model = registry.get_model(name)
+    homes = [home for home in fleet.environments() if environment in ("", home.name)]
+    if number is None:
+        versions = list(registry.versions(name).filter(state="ready").values_list("number", flat=True)[:VERSIONS])
+    else:
+        versions = [registry.get_version(name, number).number]
+    form = PromoteForm(
+        request.POST or None,
+        environments=[home.name for home in homes],
+        versions=versions,
+        initial={"version": request.GET.get("version") or (versions[0] if versions else None)},
+    )
+    places = {placement.environment.name: placement for placement in deployments.placements(model=model.name)}
+    question = Question(
+        title=f"Promote {name}" + (f" {number}" if number else "") + (f" in {environment}" if environment else ""),
+        button=f"Promote in {environment} to" if environment and number is None else "Promote",
+        back=reverse("console:model", args=[name]),
+        consequences=tuple(_promotion(home.name, home.standby_window_s, places.get(home.name)) for home in homes),
+        follows="version" if environment and number is None else "",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        rollout = services.promote(
+            actor(request),
+            environment=given["environment"],
+            model=name,
+            version=given["version"],
+            reason=given["reason"],
+            confirm=form.confirmed,
+            skip=form.skipped,
+        )
+        return reverse("console:rollout", args=[rollout.pk])
+
+    return ask(request, question, form, act, section="models")
+
+
+def _promotion(environment: str, standby_window_s: int, placement: "Placement | None") -> str:
+    servers = _servers(environment)
+    old = number_of(placement.active) if placement else "–"
+    if not servers:
+        return f"{environment}: has no server that takes rollouts."
+    after = "" if old == "–" else f"; {old} is kept loaded for {standby_window_s / 60:g} min where it can be"
+    now = "nothing is live there now" if old == "–" else f"now on {old}"
+    return f"{environment}: {count(len(servers), 'server')}, one after another ({listed(servers)}), {now}{after}."
+
+
+def _servers(environment: str) -> list[str]:
+    found = fleet.servers(environment=environment, state="active").filter(cordoned_at=None)
+    return list(found.values_list("name", flat=True))
+
+
+def roll_back(request: HttpRequest, name: str, environment: str) -> HttpResponse:
+    """Put an earlier version back, on all servers at once."""
+    placement = deployments.get_placement(environment, name)
+    targets = deployments.rollback_targets(placement)
+    servers, old = _servers(environment), number_of(placement.active)
+    choices = [(target.version.number, f"{target.version.number} ({speed_of(target)})") for target in targets]
+    words = f"Roll back {count(len(servers), f'{environment} server')} from {old}"
+    form = RollBackForm(request.POST or None, targets=choices)
+    question = Question(
+        title=f"Roll back {name} in {environment}",
+        button=f"{words} to",
+        back=reverse("console:model", args=[name]),
+        consequences=(
+            f"All {count(len(servers), 'server')} at once: {listed(servers)}.",
+            *(f"{target.version.number}: {speed_of(target)}, {target.why}." for target in targets[:3]),
+        ),
+        is_dangerous=True,
+        intro="" if targets else "No earlier version was ever live here: promote one instead.",
+        follows="to",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        rollout = services.roll_back(
+            actor(request),
+            environment=environment,
+            model=name,
+            to=given["to"],
+            reason=given["reason"],
+            confirm=form.confirmed,
+        )
+        return reverse("console:rollout", args=[rollout.pk])
+
+    return ask(request, question, form, act, section="models")
+
+
+def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:
+    """Take a model off an environment."""
+    placement = deployments.get_placement(environment, name)
+    servers = _servers(environment)
+    where = f"{count(len(servers), f'{environment} server')}"
+    loaded = listed([number_of(one) for one in (placement.active, placement.standby) if one is not None])
+    form = UnloadForm(request.POST or None)
+    question = Question(
+        title=f"Unload {name} in {environment}",
+        button=f"Unload {name} from {where}",
+        back=reverse("console:model", args=[name]),
+        consequences=(
+            f"{where} ({listed(servers)}) drop version {loaded}.",
+            f"Every request for {name} in {environment} fails from then on.",
+        ),
+        is_dangerous=True,
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        rollout = services.unload(
+            actor(request), environment=environment, model=name, reason=given["reason"], confirm=form.confirmed
+        )
+        return reverse("console:rollout", args=[rollout.pk])
+
+    return ask(request, question, form, act, section="models")
+
+
+def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
+    """Stop a rollout and put back the servers it has changed."""
+    rollout = deployments.get_rollout(rollout_id)
+    runs = [run for run in rollout.runs.all() if run.direction == "forward"]
+    changed = [run.server.name for run in runs if run.has_changed_server]
+    old = number_of(rollout.from_version)
+    back = (
+        f"{count(len(changed), 'server')} goes back to {old}"
+        if len(changed) == 1
+        else f"{len(changed)} servers go back to {old}"
+    )
+    form = ReasonForm(request.POST or None)
+    question = Question(
+        title=f"Abort rollout {rollout_id}",
+        button=f"Abort: {back}",
+        back=reverse("console:rollout", args=[rollout_id]),
+        consequences=(
+            f"{len(changed)} of {count(len(runs), 'server')} changed so far"
+            + (f": {listed(changed)}." if changed else "."),
+            f"The others stay on {old}.",
+        ),
+        is_dangerous=True,
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.abort(actor(request), rollout=rollout_id, reason=given["reason"])
+        return reverse("console:rollout", args=[rollout_id])
+
+    return ask(request, question, form, act, section="rollouts")
+
+
+def warm_up(request: HttpRequest, name: str, environment: str) -> HttpResponse:
+    """Keep a seldom-used model warm by asking it every few minutes."""
+    placement = deployments.placements(environment=environment, model=name).select_related("warmup_schedule").first()
+    schedule = getattr(placement, "warmup_schedule", None)
+    initial = {"minutes": schedule.every_s / 60, "is_enabled": schedule.is_enabled} if schedule else {}
+    form = WarmupForm(request.POST or None, initial=initial)
+    servers = _servers(environment)
+    question = Question(
+        title=f"Keep {name} warm in {environment}",
+        button="Save schedule",
+        back=reverse("console:model", args=[name]),
+        consequences=(
+            f"Each time {count(len(servers), 'server')} ({listed(servers)}) answer the model's samples once.",
+        ),
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.schedule_warmup(
+            actor(request),
+            environment=environment,
+            model=name,
+            every_s=round(given["minutes"] * 60),
+            is_enabled=given["is_enabled"],
+        )
+        messages.success(request, f"The warm-up schedule of {name} in {environment} is saved.")
+        return reverse("console:model", args=[name])
+
+    return ask(request, question, form, act, section="models")
+
+
+def archive(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Put a version away: it can no longer be promoted."""
+    form = ReasonForm(request.POST or None)
+    question = Question(
+        title=f"Archive {name} {number}",
+        button=f"Archive version {number}",
+        back=reverse("console:version", args=[name, number]),
+        consequences=("It can no longer be promoted. Its bytes and its history stay.",),
+        is_dangerous=True,
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.archive_version(actor(request), model=name, version=number, reason=given["reason"])
+        return reverse("console:version", args=[name, number])
+
+    return ask(request, question, form, act, section="models")

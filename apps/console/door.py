@@ -1,0 +1,172 @@
+"""The console's door: who is acting, and how pages, live parts, forms and refusals are answered."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django import forms
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, HttpResponseRedirect
+from django.shortcuts import render
+
+from apps.access import services as access
+from apps.common.actor import Actor
+from apps.common.errors import ControlPlaneError
+
+P = ParamSpec("P")
+MOVING_EVERY_S = 1
+CALM_EVERY_S = 5
+
+
+def actor(request: HttpRequest) -> Actor:
+    """Who is acting; read once per request."""
+    known = getattr(request, "conch_actor", None)
+    if isinstance(known, Actor):
+        return known
+    assert isinstance(request.user, User)  # LoginRequiredMiddleware lets nobody else through
+    found = access.actor_of(request.user, door="console", address=str(request.META.get("REMOTE_ADDR", "")))
+    request.conch_actor = found  # type: ignore[attr-defined]
+    return found
+
+
+def door(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A view for people who may look; what Conch refuses becomes a page that says why and what to do."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            access.require(actor(request), "view")
+            return view(request, *args, **kwargs)
+        except ControlPlaneError as error:
+            return refuse(request, error)
+
+    return answer
+
+
+def page(request: HttpRequest, template: str, *, section: str = "", status: int = 200, **context: Any) -> HttpResponse:
+    """A whole page; `section` is the place in the navigation that is lit."""
+    context |= {"section": section, "is_admin": access.may(actor(request), "issue_token")}
+    return render(request, template, context, status=status)
+
+
+def refuse(request: HttpRequest, error: ControlPlaneError) -> HttpResponse:
+    """The error's own words, as a page or, in a dialog, as a part."""
+    template = "parts/_refusal.html" if is_dialog(request) else "parts/refused.html"
+    return render(request, template, {"refusal": error}, status=error.http_status)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a live part needs to ask again: where, with which stamp, how often; `ended` is what to announce."""
+
+    url: str
+    stamp: str
+    every_s: int
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One live part of a page: its template and all it shows, from which its stamp is made."""
+
+    name: str
+    template: str
+    shown: object
+    is_moving: bool
+    ended: str = ""
+
+    @property
+    def stamp(self) -> str:
+        """Moves when anything shown does; relative times are the browser's business."""
+        return hashlib.sha256(repr((self.shown, self.is_moving, self.ended)).encode()).hexdigest()[:16]
+
+    def live(self, request: HttpRequest) -> Live:
+        """How the browser asks for this part again."""
+        query = request.GET.copy()
+        query["part"], query["updated"] = self.name, self.stamp
+        every_s = MOVING_EVERY_S if self.is_moving else CALM_EVERY_S
+        return Live(f"{request.path}?{query.urlencode()}", self.stamp, every_s, self.ended)
+
+
+def live_page(request: HttpRequest, template: str, *parts: Part, section: str, **context: Any) -> HttpResponse:
+    """A page around its live parts, or one part alone when it asks again, or 304 when nothing in it moved."""
+    by_name = {part.name: part for part in parts}
+    asked = by_name.get(request.GET.get("part", ""))
+    if asked is None:
+        context["parts"] = {name: {"shown": part.shown, "live": part.live(request)} for name, part in by_name.items()}
+        return page(request, template, section=section, **context)
+    if request.GET.get("updated") == asked.stamp:
+        return HttpResponseNotModified()
+    answer = render(request, asked.template, context | {"shown": asked.shown, "live": asked.live(request)})
+    answer.headers["X-Conch-Fragment"] = "1"
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A form page: its title, what pressing the button will do, in numbers, and the button's own words.
+
+    `follows` names the field whose choice the button's words end with.
+    """
+
+    title: str
+    button: str
+    back: str
+    consequences: tuple[str, ...] = ()
+    is_dangerous: bool = False
+    intro: str = ""
+    follows: str = ""
+
+
+def ask(
+    request: HttpRequest,
+    question: Question,
+    form: forms.Form,
+    act: Callable[[Mapping[str, Any]], str],
+    *,
+    section: str = "",
+    template: str = "parts/form.html",
+    **context: Any,
+) -> HttpResponse:
+    """Show the form; when it is sent, do `act` and go where it says; when refused, keep what was typed."""
+    refusal: ControlPlaneError | None = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            return go(request, act(form.cleaned_data))
+        except ControlPlaneError as error:
+            refusal = error
+            _blame_field(form, error)
+            _offer_ways(form, error)
+    status = refusal.http_status if refusal else 400 if form.is_bound and form.errors else 200
+    context |= {"question": question, "form": form, "refusal": refusal, "action": request.get_full_path()}
+    if is_dialog(request):
+        return render(request, "parts/_form.html", context, status=status)
+    return page(request, template, section=section, status=status, **context)
+
+
+def go(request: HttpRequest, where: str) -> HttpResponse:
+    """Leave for another page, out of a dialog too."""
+    if is_dialog(request):
+        return HttpResponse(status=204, headers={"HX-Redirect": where})
+    return HttpResponseRedirect(where)
+
+
+def is_dialog(request: HttpRequest) -> bool:
+    """Whether the answer lands in the dialog of a page that is already there."""
+    return request.headers.get("HX-Request") == "true" and "part" not in request.GET
+
+
+def _blame_field(form: forms.Form, error: ControlPlaneError) -> None:
+    field = str(error.facts.get("field", ""))
+    if field in form.fields:
+        form.add_error(field, error.message)
+
+
+def _offer_ways(form: forms.Form, error: ControlPlaneError) -> None:
+    offer = getattr(form, "offer", None)
+    if callable(offer):
+        offer(error)

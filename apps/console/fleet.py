@@ -1,0 +1,90 @@
+"""Fleet pages: what is live and where; servers, desired beside observed; environments."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from apps.console.door import Part, live_page, page
+from apps.console.ranges import chosen_range
+from apps.console.shown import matrix
+from apps.console.shown.servers import server_line, server_page
+from apps.deployments import selectors as deployments
+from apps.fleet import selectors as fleet
+from apps.metrics import catalogue
+from apps.registry import selectors as registry
+
+ROWS = 50
+SERVER_STATES = ("active", "checking", "refused", "retired")
+
+
+def overview(request: HttpRequest) -> HttpResponse:
+    """Rollouts that move, then models by servers."""
+    environments = list(fleet.environments())
+    servers = list(fleet.servers(state="active"))
+    models = Paginator(registry.models(), ROWS).get_page(request.GET.get("page"))
+    moving = deployments.moving_rollouts()
+    shown = matrix.fleet(
+        rows=deployments.fleet_rows(list(models), environments, servers),
+        environments=environments,
+        servers=servers,
+        moving=moving,
+        last=deployments.rollouts(active=False).first(),
+    )
+    return live_page(
+        request,
+        "fleet/overview.html",
+        Part("matrix", "fleet/_matrix.html", shown, is_moving=bool(moving), ended=shown.ended),
+        section="fleet",
+        models=models,
+    )
+
+
+def servers(request: HttpRequest) -> HttpResponse:
+    """Every server that is not retired, or those in the state asked for."""
+    now = timezone.now()
+    environment, state = request.GET.get("environment", ""), request.GET.get("state", "")
+    found = fleet.servers(environment=environment, state=state)
+    if not state:
+        found = found.exclude(state="retired")
+    rows = Paginator(found, ROWS).get_page(request.GET.get("page"))
+    lines = tuple(server_line(server, now) for server in rows)
+    return live_page(
+        request,
+        "fleet/server_list.html",
+        Part("servers", "fleet/_servers.html", lines, is_moving=any(line.is_moving for line in lines)),
+        section="servers",
+        rows=rows,
+        environments=[one.name for one in fleet.environments()],
+        states=SERVER_STATES,
+        asked={"environment": environment, "state": state},
+    )
+
+
+def server(request: HttpRequest, name: str) -> HttpResponse:
+    """Desired beside observed, with reasons; charts."""
+    found = fleet.get_server(name)
+    shown = server_page(
+        found,
+        observed=fleet.observed(server=name),
+        placements=deployments.placements(environment=found.environment.name),
+        now=timezone.now(),
+    )
+    return live_page(
+        request,
+        "fleet/server_detail.html",
+        Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving),
+        section="servers",
+        charts=tuple(catalogue.charts_on(catalogue.Page.SERVER)),
+        **chosen_range(request),
+    )
+
+
+def environments(request: HttpRequest) -> HttpResponse:
+    """Environments with their policy, and repositories."""
+    return page(
+        request,
+        "fleet/environment_list.html",
+        section="environments",
+        environments=fleet.environments(),
+        repositories=fleet.repositories(),
+    )

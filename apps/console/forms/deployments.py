@@ -1,0 +1,51 @@
+"""Forms for changes of what is live."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from apps.console.forms.base import ConfirmingForm, reason_field
+
+
+class PromoteForm(ConfirmingForm):
+    """Which version goes live, where."""
+
+    environment = forms.ChoiceField()
+    version = forms.TypedChoiceField(coerce=int)
+    reason = reason_field(label="Why (may be left empty)", is_required=False)
+
+    def __init__(self, *args: Any, environments: Iterable[str], versions: Iterable[int], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "environment", [(name, name) for name in environments])
+        _choose(self, "version", [(str(number), str(number)) for number in versions])
+
+
+class RollBackForm(ConfirmingForm):
+    """Which version to go back to, and why."""
+
+    to = forms.TypedChoiceField(label="Back to version", coerce=int)
+    reason = reason_field()
+
+    def __init__(self, *args: Any, targets: Iterable[tuple[int, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "to", [(str(number), words) for number, words in targets])
+
+
+class UnloadForm(ConfirmingForm):
+    """Why the model goes."""
+
+    reason = reason_field()
+
+
+class WarmupForm(forms.Form):
+    """How often a seldom-used model is kept warm."""
+
+    minutes = forms.FloatField(label="Every so many minutes", min_value=0.1, max_value=10_080, initial=10)
+    is_enabled = forms.BooleanField(label="Switched on", required=False, initial=True)
+
+
+def _choose(form: forms.Form, name: str, choices: Iterable[tuple[str, str]]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = list(choices)

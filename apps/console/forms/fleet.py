@@ -1,0 +1,137 @@
+"""Forms for environments, repositories and servers."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from apps.console.forms.base import reason_field
+
+
+class EnvironmentForm(forms.Form):
+    """An environment's place and policy."""
+
+    name = forms.CharField(max_length=128, help_text="For example staging.")
+    rank = forms.IntegerField(min_value=0, max_value=1_000, initial=0, help_text="Left to right: the lowest first.")
+    standby_minutes = forms.IntegerField(
+        label="Standby window, minutes",
+        min_value=0,
+        max_value=43_200,
+        initial=30,
+        help_text="How long the old version is kept loaded after a switch, so that rolling back is instant. 0: not at all.",
+    )
+    progress_deadline_s = forms.IntegerField(
+        label="Progress deadline, seconds",
+        min_value=10,
+        max_value=86_400,
+        initial=600,
+        help_text="A rollout that gets no further for this long fails and is put back.",
+    )
+
+    def __init__(self, *args: Any, is_new: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_new:
+            del self.fields["name"]
+
+
+class RepositoryForm(forms.Form):
+    """A directory that servers read their models from."""
+
+    name = forms.CharField(max_length=128)
+    environment = forms.ChoiceField()
+    path = forms.CharField(
+        max_length=1_000,
+        help_text="Absolute, as the Conch workers see it; the servers' --model-repository. One environment only.",
+    )
+
+    def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "environment", environments)
+
+
+class ServerForm(forms.Form):
+    """A server's addresses and key."""
+
+    name = forms.CharField(max_length=128)
+    environment = forms.ChoiceField()
+    repository = forms.ChoiceField(help_text="The directory that this server reads its models from.")
+    grpc = forms.CharField(
+        label="gRPC address",
+        max_length=255,
+        widget=forms.TextInput(attrs={"placeholder": "triton-1:8001"}),
+        help_text="Conch controls and checks the server here.",
+    )
+    http = forms.CharField(
+        label="HTTP address",
+        required=False,
+        max_length=255,
+        widget=forms.TextInput(attrs={"placeholder": "triton-1:8000"}),
+    )
+    metrics = forms.CharField(
+        label="Metrics URL",
+        required=False,
+        max_length=255,
+        widget=forms.TextInput(attrs={"placeholder": "http://triton-1:8002/metrics"}),
+        help_text="Where Prometheus scrapes it; without it there are no charts.",
+    )
+    labels = forms.CharField(
+        required=False,
+        max_length=2_000,
+        widget=forms.TextInput(attrs={"placeholder": "gpu=a100 mig=1g.10gb"}),
+        help_text="name=value, separated by spaces.",
+    )
+    control_key = forms.CharField(
+        label="Control key, name",
+        required=False,
+        max_length=128,
+        help_text="Only if the server restricts its model-repository API.",
+    )
+    control_value = forms.CharField(
+        label="Control key, value",
+        required=False,
+        max_length=1_024,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Kept encrypted, never shown again.",
+    )
+
+    def __init__(
+        self, *args: Any, environments: Iterable[str] = (), repositories: Iterable[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "environment", environments)
+        _choose(self, "repository", repositories)
+
+    def clean_labels(self) -> dict[str, str]:
+        """`gpu=a100 mig=1g.10gb` as pairs."""
+        pairs = [part.partition("=") for part in str(self.cleaned_data["labels"]).split()]
+        if any(not name or not equals for name, equals, _ in pairs):
+            raise forms.ValidationError("Write name=value pairs, separated by spaces.")
+        return {name: value for name, _, value in pairs}
+
+
+class ServerChangeForm(ServerForm):
+    """What of a server can be changed: the gRPC address is the server itself and stays."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("name", "environment", "repository", "grpc"):
+            del self.fields[name]
+        self.fields["control_value"].help_text = "Empty: the one that is kept stays."
+
+
+class ReasonForm(forms.Form):
+    """Asks why."""
+
+    reason = reason_field()
+
+
+class OptionalReasonForm(forms.Form):
+    """Asks why, and takes silence."""
+
+    reason = reason_field(label="Why (may be left empty)", is_required=False)
+
+
+def _choose(form: forms.Form, name: str, values: Iterable[str]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = [(value, value) for value in values]

@@ -1,0 +1,109 @@
+"""Forms for models, uploads, samples and aliases."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+SAMPLE_INPUTS = '[{"name": "pixels", "datatype": "FP32", "shape": [64], "data": [0, 0, 5]}]'
+
+
+class ModelForm(forms.Form):
+    """A model's name, owner and promise."""
+
+    name = forms.CharField(max_length=128, help_text="As clients ask for it: letters, digits, '_', '.', '-'.")
+    owner = forms.CharField(required=False, max_length=200, help_text="Who to call.")
+    description = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
+    tags = forms.CharField(required=False, max_length=500, help_text="Separated by commas.")
+    slo_p99_ms = forms.FloatField(
+        label="Promise: p99 latency, ms", required=False, min_value=0, help_text="Drawn as a line in the charts."
+    )
+    slo_error_percent = forms.FloatField(
+        label="Promise: failed requests, %", required=False, min_value=0, max_value=100
+    )
+    load_deadline_s = forms.IntegerField(
+        label="Load deadline, seconds",
+        min_value=1,
+        max_value=86_400,
+        initial=300,
+        help_text="A load that takes longer is called stuck.",
+    )
+
+    def __init__(self, *args: Any, is_new: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_new:
+            del self.fields["name"]
+
+    def clean_tags(self) -> list[str]:
+        """The tags one by one."""
+        return [tag.strip() for tag in str(self.cleaned_data["tags"]).split(",") if tag.strip()]
+
+    @property
+    def fields_of_model(self) -> dict[str, Any]:
+        """What the service takes, the error promise as a ratio."""
+        given = {name: value for name, value in self.cleaned_data.items() if name not in ("name", "slo_error_percent")}
+        percent = self.cleaned_data["slo_error_percent"]
+        return given | {"slo_error_ratio": None if percent is None else percent / 100}
+
+
+class UploadForm(forms.Form):
+    """A version's bytes and where they come from."""
+
+    file = forms.FileField(
+        label="Archive",
+        help_text="A .zip or .tar.gz of a Triton model directory (config.pbtxt and one version directory).",
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.tar.gz,.tgz"}),
+    )
+    number = forms.IntegerField(
+        label="Version number", required=False, min_value=1, max_value=2**63 - 1, help_text="Empty: the next one."
+    )
+    git_commit = forms.CharField(label="Commit", required=False, max_length=64)
+    notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
+
+
+class SampleForm(forms.Form):
+    """Named input tensors; with expected outputs they are golden."""
+
+    name = forms.CharField(max_length=128)
+    inputs = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "placeholder": SAMPLE_INPUTS}),
+        help_text="JSON: a list of {name, datatype, shape, data}.",
+    )
+    outputs = forms.CharField(
+        label="Expected outputs",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="The same, with atol and rtol where numbers may differ. Given: every new version must answer so.",
+    )
+
+    def clean_inputs(self) -> list[Any]:
+        """The inputs as JSON tells them."""
+        return _tensors(self.cleaned_data["inputs"])
+
+    def clean_outputs(self) -> list[Any]:
+        """The outputs as JSON tells them; none is none."""
+        return _tensors(self.cleaned_data["outputs"] or "[]")
+
+
+class AliasForm(forms.Form):
+    """A movable name for a version."""
+
+    alias = forms.CharField(max_length=128, help_text="For example champion.")
+    version = forms.TypedChoiceField(coerce=int)
+
+    def __init__(self, *args: Any, versions: Iterable[int], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["version"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(number, str(number)) for number in versions]
+
+
+def _tensors(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise forms.ValidationError(f"This is not JSON: {error}") from error
+    if not isinstance(found, list):
+        raise forms.ValidationError("Give a list of tensors.")
+    return found

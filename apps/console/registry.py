@@ -1,0 +1,149 @@
+"""Model pages: what may be served, and all about one model and one version."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+
+from apps.console.door import Part, live_page, page
+from apps.console.ranges import chosen_range
+from apps.console.shown.models import Card, cards, model_lines, slo_of
+from apps.console.shown.rollouts import Line, line
+from apps.console.shown.versions import VersionLine, version_line, version_page
+from apps.deployments import selectors as deployments
+from apps.fleet import selectors as fleet
+from apps.metrics import catalogue
+from apps.registry import selectors as registry
+
+if TYPE_CHECKING:
+    from apps.registry.models import Model
+
+ROWS = 50
+HISTORY = 20
+SHADOWS = 5
+PROBES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What happened to a model, and what it has."""
+
+    lines: tuple[Line, ...]
+    versions: tuple[VersionLine, ...]
+
+    @property
+    def is_checking(self) -> bool:
+        """Whether a version is being received or checked."""
+        return any(version.chip.tone == "busy" for version in self.versions)
+
+
+def models(request: HttpRequest) -> HttpResponse:
+    """Every model, searched by name and owner."""
+    search = request.GET.get("search", "").strip()
+    rows = Paginator(registry.models(search=search), ROWS).get_page(request.GET.get("page"))
+    placements = deployments.placements().filter(model__in=[model.pk for model in rows])
+    return page(
+        request,
+        "registry/model_list.html",
+        section="models",
+        rows=rows,
+        lines=model_lines(rows, placements),
+        search=search,
+    )
+
+
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """One model: what is live, its charts, its history, the buttons."""
+    found = registry.get_model(name)
+    shown = _cards(found)
+    history = History(_lines(name), _versions(found, request.GET.get("page")))
+    is_moving = any(card.moving for card in shown)
+    ended = history.lines[0].sentence if history.lines and not is_moving else ""
+    return live_page(
+        request,
+        "registry/model_detail.html",
+        Part("cards", "registry/_cards.html", shown, is_moving=is_moving, ended=ended),
+        Part("history", "registry/_history.html", history, is_moving=is_moving or history.is_checking),
+        section="models",
+        model=found,
+        slo=slo_of(found),
+        aliases=registry.aliases(name),
+        samples=registry.samples(name),
+        probes=_probes(name),
+        **_chart_choice(request, [card.environment for card in shown]),
+    )
+
+
+def _cards(model: "Model") -> tuple[Card, ...]:
+    environments, servers = list(fleet.environments()), list(fleet.servers(state="active"))
+    row = deployments.fleet_rows([model], environments, servers)[0]
+    placements = list(deployments.placements(model=model.name).select_related("warmup_schedule"))
+    last = {}
+    for rollout in deployments.rollouts(model=model.name, active=False)[:HISTORY]:
+        last.setdefault(rollout.placement_id, rollout)
+    return cards(
+        row,
+        environments,
+        placements={placement.environment.name: placement for placement in placements},
+        moving=deployments.rollouts(model=model.name, active=True).prefetch_related("runs"),
+        last=last,
+        targets={placement.pk: deployments.rollback_targets(placement, limit=1) for placement in placements},
+    )
+
+
+def _lines(name: str) -> tuple[Line, ...]:
+    return tuple(line(rollout) for rollout in deployments.rollouts(model=name)[:HISTORY])
+
+
+def _versions(model: "Model", page_number: str | None) -> tuple[VersionLine, ...]:
+    placements = list(deployments.placements(model=model.name))
+    rows = Paginator(registry.versions(model.name), ROWS).get_page(page_number)
+    aliases = _aliases(model)
+    return tuple(version_line(version, placements, aliases) for version in rows)
+
+
+def _aliases(model: "Model") -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    for version_id, name in registry.aliases(model.name).values_list("version_id", "name"):
+        found[version_id].append(name)
+    return found
+
+
+def _probes(name: str) -> list[object]:
+    """The last requests Conch itself made to the model, over all environments."""
+    found = [probe for p in deployments.placements(model=name) for probe in deployments.probes(p, limit=PROBES)]
+    return sorted(found, key=lambda probe: probe.at, reverse=True)[:PROBES]
+
+
+def _chart_choice(request: HttpRequest, environments: list[str]) -> dict[str, object]:
+    """Which charts, of which environment and time; the last environment is the one that matters most."""
+    asked = request.GET.get("environment", "")
+    environment = asked if asked in environments else (environments[-1] if environments else "")
+    return {
+        "charts": tuple(catalogue.charts_on(catalogue.Page.MODEL)),
+        "environments": environments,
+        "environment": environment,
+        **chosen_range(request),
+    }
+
+
+def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """One version: its config, files, checks, how it did aside, where it is live."""
+    found = registry.get_version(name, number)
+    rollouts = deployments.rollouts(model=name).filter(to_version=found).prefetch_related("runs__server", "runs__steps")
+    shown = version_page(
+        found,
+        placements=list(deployments.placements(model=name)),
+        aliases=_aliases(found.model),
+        rollouts=rollouts[:SHADOWS],
+    )
+    return live_page(
+        request,
+        "registry/version_detail.html",
+        Part("version", "registry/_version.html", shown, is_moving=shown.is_moving, ended=shown.ended),
+        section="models",
+        model=found.model,
+        number=number,
+    )

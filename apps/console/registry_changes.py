@@ -1,0 +1,144 @@
+"""Changing the registry: models, versions, samples, aliases."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from apps.console.door import Question, actor, ask
+from apps.console.forms.access import ReasonlessForm
+from apps.console.forms.registry import AliasForm, ModelForm, SampleForm, UploadForm
+from apps.console.shown.words import count
+from apps.registry import selectors as registry
+from apps.registry import services
+
+VERSIONS = 200
+
+
+def register_model(request: HttpRequest) -> HttpResponse:
+    """Name a model, who owns it and what it promises."""
+    form = ModelForm(request.POST or None)
+    question = Question("Register a model", "Register model", reverse("console:models"))
+
+    def act(given: Mapping[str, Any]) -> str:
+        model = services.register_model(actor(request), name=given["name"], **form.fields_of_model)
+        return reverse("console:model", args=[model.name])
+
+    return ask(request, question, form, act, section="models")
+
+
+def change_model(request: HttpRequest, name: str) -> HttpResponse:
+    """Change a model's owner, words and promise."""
+    model = registry.get_model(name)
+    ratio = model.slo_error_ratio
+    initial = {
+        "owner": model.owner,
+        "description": model.description,
+        "tags": ", ".join(map(str, model.tags)),
+        "slo_p99_ms": model.slo_p99_ms,
+        "slo_error_percent": None if ratio is None else ratio * 100,
+        "load_deadline_s": model.load_deadline_s,
+    }
+    form = ModelForm(request.POST or None, is_new=False, initial=initial)
+    question = Question(f"Change {name}", "Save", _page(name))
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.update_model(actor(request), name=name, **form.fields_of_model)
+        return _page(name)
+
+    return ask(request, question, form, act, section="models")
+
+
+def upload_version(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a version's bytes; its page then shows live how it is checked."""
+    model = registry.get_model(name)
+    is_sent = request.method == "POST"
+    form = UploadForm(request.POST if is_sent else None, request.FILES if is_sent else None)
+    question = Question(f"Upload a version of {name}", "Upload", _page(name))
+
+    def act(given: Mapping[str, Any]) -> str:
+        version = services.add_version(
+            actor(request),
+            model=name,
+            upload=services.Upload(given["file"].name, given["file"].chunks(), given["file"].size),
+            number=given["number"],
+            git_commit=given["git_commit"],
+            notes=given["notes"],
+        )
+        return reverse("console:version", args=[name, version.number])
+
+    return ask(
+        request,
+        question,
+        form,
+        act,
+        section="models",
+        template="registry/version_form.html",
+        model=model,
+        upload_url=f"/api/v1/models/{name}/versions",
+        version_url=reverse("console:version", args=[name, 0]),
+        next_number=registry.next_number(model),
+    )
+
+
+def add_sample(request: HttpRequest, name: str) -> HttpResponse:
+    """Keep input tensors, and what should come out."""
+    registry.get_model(name)
+    form = SampleForm(request.POST or None)
+    question = Question(
+        f"Add a sample to {name}",
+        "Add sample",
+        _page(name),
+        intro="Samples warm new versions up. With expected outputs they also decide whether a version is right.",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.add_sample(
+            actor(request), model=name, name=given["name"], inputs=given["inputs"], outputs=given["outputs"]
+        )
+        return _page(name)
+
+    return ask(request, question, form, act, section="models")
+
+
+def remove_sample(request: HttpRequest, name: str, sample: str) -> HttpResponse:
+    """Forget a sample."""
+    samples = list(registry.samples(name))
+    left = sum(one.is_golden for one in samples if one.name != sample)
+    question = Question(
+        f"Remove sample {sample}",
+        f"Remove {sample}",
+        _page(name),
+        consequences=(f"{count(left, 'golden sample')} of {name} will be left to judge new versions by.",),
+        is_dangerous=True,
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.remove_sample(actor(request), model=name, name=sample)
+        messages.success(request, f"Sample {sample} is removed.")
+        return _page(name)
+
+    form = ReasonlessForm(request.POST if request.method == "POST" else None)
+    return ask(request, question, form, act, section="models")
+
+
+def point_alias(request: HttpRequest, name: str) -> HttpResponse:
+    """Point a name at a version."""
+    numbers = registry.versions(name).filter(state="ready").values_list("number", flat=True)[:VERSIONS]
+    initial = {"alias": request.GET.get("alias", "")}
+    form = AliasForm(request.POST or None, versions=numbers, initial=initial)
+    question = Question(
+        f"Point an alias of {name}", "Point alias", _page(name), intro="An alias changes nothing on any server."
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.point_alias(actor(request), model=name, alias=given["alias"], version=given["version"])
+        return _page(name)
+
+    return ask(request, question, form, act, section="models")
+
+
+def _page(name: str) -> str:
+    return reverse("console:model", args=[name])

@@ -1,0 +1,191 @@
+"""Models as people see them: a line in a list, and one card per environment."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+
+from apps.console.shown.matrix import cell_chip
+from apps.console.shown.rollouts import Line, line
+from apps.console.shown.state import Chip
+from apps.deployments.selectors import Cell, Row, Target
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Placement, Rollout
+    from apps.fleet.models import Environment
+    from apps.registry.models import Model, Version
+
+HOT_WORDS = "hot: instant"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLine:
+    """One model in a list."""
+
+    name: str
+    url: str
+    owner: str
+    description: str
+    tags: tuple[str, ...]
+    live: tuple[Chip, ...]
+    slo: str
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The version a rollback goes to, and how quickly, in words."""
+
+    number: int
+    speed: str
+    is_hot: bool
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One environment of a model: what is live, what is kept hot, how it is, and the buttons."""
+
+    environment: str
+    active: str
+    active_url: str
+    since: datetime | None
+    standby: str
+    standby_until: datetime | None
+    servers: int
+    chips: tuple[Chip, ...]
+    tone: str
+    verdict: str
+    moving: Line | None
+    way_back: WayBack | None
+    promote_url: str
+    unload_url: str
+    warmup_url: str
+    warmup: str
+    warmup_next_at: datetime | None
+
+
+def slo_of(model: "Model") -> str:
+    """The promise, in words; empty when there is none."""
+    parts = []
+    if model.slo_p99_ms is not None:
+        parts.append(f"p99 ≤ {model.slo_p99_ms:g} ms")
+    if model.slo_error_ratio is not None:
+        parts.append(f"errors ≤ {model.slo_error_ratio * 100:g} %")
+    return ", ".join(parts)
+
+
+def model_lines(models: Iterable["Model"], placements: Iterable["Placement"]) -> tuple[ModelLine, ...]:
+    """Lines of a list, each with where it is live."""
+    live: dict[int, list[Chip]] = {}
+    for placement in placements:
+        if placement.active is not None:
+            label = f"{placement.environment.name} {placement.active.number}"
+            says = f"{placement.active.number} is live in {placement.environment.name}"
+            live.setdefault(placement.model_id, []).append(Chip(label, "ok", says))
+    return tuple(
+        ModelLine(
+            name=model.name,
+            url=reverse("console:model", args=[model.name]),
+            owner=model.owner,
+            description=model.description,
+            tags=tuple(map(str, model.tags)),
+            live=tuple(live.get(model.pk, ())),
+            slo=slo_of(model),
+        )
+        for model in models
+    )
+
+
+def cards(
+    row: Row,
+    environments: Sequence["Environment"],
+    *,
+    placements: Mapping[str, "Placement"],
+    moving: Iterable["Rollout"],
+    last: Mapping[int, "Rollout"],
+    targets: Mapping[int, Sequence[Target]],
+) -> tuple[Card, ...]:
+    """One card per environment, left to right; `last` and `targets` are keyed by placement."""
+    moves = {rollout.placement.environment.name: rollout for rollout in moving}
+    return tuple(
+        _card(
+            row,
+            environment.name,
+            placement := placements.get(environment.name),
+            moves.get(environment.name),
+            last.get(placement.pk) if placement else None,
+            targets.get(placement.pk, ()) if placement else (),
+        )
+        for environment in environments
+    )
+
+
+def _card(
+    row: Row,
+    name: str,
+    placement: "Placement | None",
+    moving: "Rollout | None",
+    last: "Rollout | None",
+    targets: Sequence[Target],
+) -> Card:
+    model, cells = row.model.name, row.cells.get(name, ())
+    active, standby = (placement.active, placement.standby) if placement else (None, None)
+    tone, verdict = _verdict(cells, active, moving, last)
+    every, next_at = _warmup(placement)
+    return Card(
+        environment=name,
+        active="–" if active is None else str(active.number),
+        active_url=reverse("console:version", args=[model, active.number]) if active else "",
+        since=placement.since if placement and active else None,
+        standby="" if standby is None else str(standby.number),
+        standby_until=placement.standby_until if placement and standby else None,
+        servers=len(cells),
+        chips=tuple(chip for cell in cells if (chip := cell_chip(cell)) is not None),
+        tone=tone,
+        verdict=verdict,
+        moving=line(moving, with_progress=True) if moving else None,
+        way_back=_way_back(model, name, targets[0]) if targets else None,
+        promote_url=reverse("console:promote", args=[model, name]),
+        unload_url=reverse("console:unload", args=[model, name]) if active else "",
+        warmup_url=reverse("console:warm_up", args=[model, name]) if active else "",
+        warmup=every,
+        warmup_next_at=next_at,
+    )
+
+
+def _way_back(model: str, environment: str, target: Target) -> WayBack:
+    url = reverse("console:roll_back", args=[model, environment])
+    return WayBack(target.version.number, speed_of(target), target.is_hot, url)
+
+
+def speed_of(target: Target) -> str:
+    """How quickly a rollback to it goes: `hot: instant`, `cold: about 40 s`."""
+    if target.is_hot:
+        return HOT_WORDS
+    return f"cold: about {target.expected_s:.0f} s" if target.expected_s else "cold: must be loaded first"
+
+
+def _warmup(placement: "Placement | None") -> tuple[str, datetime | None]:
+    schedule = getattr(placement, "warmup_schedule", None)
+    if schedule is None or not schedule.is_enabled:
+        return "", None
+    return f"every {schedule.every_s / 60:g} min", schedule.next_at
+
+
+def _verdict(
+    cells: Sequence[Cell], active: "Version | None", moving: "Rollout | None", last: "Rollout | None"
+) -> tuple[str, str]:
+    """The card's tone and its one sentence: what is worst comes first."""
+    if moving is not None:
+        return "busy", f"rollout {moving.pk} is moving"
+    if active is None:
+        return "mute", "nothing is live here"
+    for state, tone, words in (("drift", "bad", "not as desired"), ("unseen", "wait", "not seen")):
+        count = sum(cell.state == state for cell in cells)
+        if count:
+            return tone, f"! {count} of {len(cells)} servers {words}"
+    if last is not None and last.state in ("rolled_back", "failed"):
+        return "wait", f"the last rollout {last.state.replace('_', ' ')}; version {active.number} serves on"
+    return "ok", "as desired on every server"

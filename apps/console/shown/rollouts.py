@@ -1,0 +1,193 @@
+"""Rollouts as people see them: a line in a list, and the grid of servers and steps."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from apps.common.text import printable
+from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
+from apps.console.shown.steps import said
+from apps.deployments.selectors import has_ended
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Rollout, Run, StepRun
+    from apps.registry.models import Version
+
+SAID_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One rollout in a list."""
+
+    number: int
+    url: str
+    model: str
+    model_url: str
+    environment: str
+    kind: str
+    change: str
+    chip: Chip
+    actor: str
+    reason: str
+    began_at: datetime
+    seconds: float | None
+    sentence: str
+    done: int = 0
+    total: int = 0
+    abort_url: str = ""
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepCell:
+    """One step on one server: its state, how long it took, what it said."""
+
+    chip: Chip
+    seconds: float | None
+    began_at: datetime | None
+    is_running: bool
+    said: str
+    problem: Problem | None
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRun:
+    """One server's row in the grid."""
+
+    key: int
+    server: str
+    url: str
+    direction: str
+    chip: Chip
+    waiting_for: str
+    cells: tuple[StepCell | None, ...]
+    problem: Problem | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A rollout's whole page."""
+
+    line: Line
+    steps: tuple[str, ...]
+    runs: tuple[ServerRun, ...]
+    problem: Problem | None
+    plan: tuple[str, ...]
+    finished_at: datetime | None
+    is_moving: bool
+    ended: str
+
+
+def number_of(version: "Version | None") -> str:
+    """The version's number, a dash for none."""
+    return "–" if version is None else str(version.number)
+
+
+def line(rollout: "Rollout", *, with_progress: bool = False) -> Line:
+    """One rollout in a list; progress needs its runs prefetched."""
+    placement, is_moving = rollout.placement, not has_ended(rollout.state)
+    change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
+    shown = chip(ROLLOUT, rollout.state)
+    runs = list(rollout.runs.all()) if with_progress else []
+    url = reverse("console:rollout", args=[rollout.pk])
+    can_abort = rollout.kind == "promote" and rollout.state in ("queued", "running")
+    return Line(
+        number=rollout.pk,
+        url=url,
+        model=placement.model.name,
+        model_url=reverse("console:model", args=[placement.model.name]),
+        environment=placement.environment.name,
+        kind=KINDS.get(rollout.kind, rollout.kind),
+        change=change,
+        chip=shown,
+        actor=rollout.actor,
+        reason=printable(rollout.reason, limit=SAID_CHARS),
+        began_at=rollout.created_at,
+        seconds=_seconds(rollout.started_at or rollout.created_at, rollout.finished_at),
+        sentence=f"{placement.model.name} {change} in {placement.environment.name}: {shown.label.strip('! >')}",
+        done=sum(run.state == "succeeded" for run in runs if run.direction == "forward"),
+        total=sum(run.direction == "forward" for run in runs),
+        abort_url=reverse("console:abort", args=[rollout.pk]) if can_abort and is_moving else "",
+        problem=problem(rollout.error) if not is_moving else None,
+    )
+
+
+def detail(rollout: "Rollout") -> Detail:
+    """The grid of servers and steps; the rollout comes with runs and their steps."""
+    runs = list(rollout.runs.all())
+    steps = _columns(runs)
+    is_moving, shown = not has_ended(rollout.state), line(rollout, with_progress=True)
+    return Detail(
+        line=shown,
+        steps=steps,
+        runs=tuple(_server_run(run, steps) for run in sorted(runs, key=_order)),
+        problem=problem(rollout.error),
+        plan=tuple(_plan(rollout.plan, rollout.kind)),
+        finished_at=rollout.finished_at,
+        is_moving=is_moving,
+        ended="" if is_moving else shown.sentence,
+    )
+
+
+def _order(run: "Run") -> tuple[int, int]:
+    return ({"forward": 0, "settle": 1}.get(run.direction, 2), run.position)
+
+
+def _columns(runs: Iterable["Run"]) -> tuple[str, ...]:
+    """Every step of any recipe once, each recipe's order kept."""
+    names: list[str] = []
+    for run in sorted(runs, key=_order):
+        for name in run.recipe:
+            if name not in names:
+                names.append(name)
+    return tuple(names)
+
+
+def _server_run(run: "Run", steps: tuple[str, ...]) -> ServerRun:
+    made = {step.name: step for step in run.steps.all()}
+    cells = tuple(_cell(made[name]) if name in made else None for name in steps)
+    failed_in_step = any(cell and cell.problem for cell in cells)
+    return ServerRun(
+        key=run.pk,
+        server=run.server.name,
+        url=reverse("console:server", args=[run.server.name]),
+        direction={"forward": "", "revert": "put back", "settle": "settle"}.get(run.direction, run.direction),
+        chip=chip(RUN, run.state),
+        waiting_for=printable(run.waiting_for, limit=SAID_CHARS) if run.state == "running" else "",
+        cells=cells,
+        problem=None if failed_in_step else problem(run.error),
+        seconds=_seconds(run.started_at, run.finished_at),
+    )
+
+
+def _cell(step: "StepRun") -> StepCell:
+    is_running = step.state in ("running", "waiting")
+    return StepCell(
+        chip=chip(STEP, step.state),
+        seconds=_seconds(step.started_at, step.finished_at),
+        began_at=step.started_at,
+        is_running=is_running,
+        said=said(step.detail),
+        problem=problem(step.error),
+        calls=step.calls,
+    )
+
+
+def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
+    hot, servers = plan.get("hot"), plan.get("servers")
+    if isinstance(servers, list):
+        yield f"{len(servers)} server{'' if len(servers) == 1 else 's'}: {', '.join(map(str, servers[:12]))}"
+    if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
+        yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
+    for word in plan.get("confirmed", ()):
+        yield f"confirmed: {word}"
+
+
+def _seconds(began: datetime | None, ended: datetime | None) -> float | None:
+    return (ended - began).total_seconds() if began and ended else None

@@ -1,0 +1,189 @@
+"""Servers as people see them: a line in a list, and desired beside observed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from apps.common.names import SHADOW_SUFFIX
+from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
+from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Placement
+    from apps.fleet.models import ObservedVersion, Server
+
+STALE_AFTER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLine:
+    """One server in a list."""
+
+    name: str
+    url: str
+    environment: str
+    repository: str
+    grpc: str
+    chip: Chip
+    seen: Chip
+    seen_at: datetime | None
+    reason: str
+    server_version: str
+    is_moving: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One model version on a server: what is wanted beside what was seen."""
+
+    model: str
+    model_url: str
+    version: int
+    version_url: str
+    desired: Chip
+    observed: Chip
+    verdict: Chip
+    reason: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPage:
+    """A server's whole page."""
+
+    line: ServerLine
+    addresses: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[str, str], ...]
+    control_key: str
+    rows: tuple[VersionRow, ...]
+    problem: Problem | None
+    warnings: tuple[Problem, ...]
+    found: tuple[str, ...]
+    cordoned_at: datetime | None
+    cordon_reason: str
+    extensions: str
+    asked_at: datetime | None
+    state: str
+
+
+def server_line(server: "Server", now: datetime) -> ServerLine:
+    """One server in a list; its observation comes with it."""
+    observation = getattr(server, "observation", None)
+    return ServerLine(
+        name=server.name,
+        url=reverse("console:server", args=[server.name]),
+        environment=server.environment.name,
+        repository=server.repository.name,
+        grpc=server.grpc,
+        chip=Chip("cordoned", "wait", server.cordon_reason) if _is_cordoned(server) else chip(SERVER, server.state),
+        seen=_seen(server, now),
+        seen_at=observation.seen_at if observation else None,
+        reason=printable(observation.reason if observation else "", limit=SHOWN_CHARS),
+        server_version=printable(observation.server_version if observation else "", limit=80),
+        is_moving=server.state == "checking",
+    )
+
+
+def _is_cordoned(server: "Server") -> bool:
+    return server.state == "active" and server.cordoned_at is not None
+
+
+def _seen(server: "Server", now: datetime) -> Chip:
+    observation = getattr(server, "observation", None)
+    if server.state in ("retired", "refused", "checking"):
+        return Chip("–", "mute", "not observed")
+    if observation is None or observation.seen_at is None:
+        return Chip("not seen yet", "stale")
+    if not observation.is_reachable:
+        return Chip("! no answer", "bad", observation.code)
+    if now - observation.seen_at > STALE_AFTER:
+        return Chip("not seen lately", "stale", "Conch itself has not asked: is a worker running?")
+    return Chip("answers", "ok")
+
+
+def server_page(
+    server: "Server", *, observed: Iterable["ObservedVersion"], placements: Iterable["Placement"], now: datetime
+) -> ServerPage:
+    """Everything about one server."""
+    observation = getattr(server, "observation", None)
+    finding: Mapping[str, Any] = server.finding or {}
+    addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
+    return ServerPage(
+        line=server_line(server, now),
+        addresses=tuple((name, value) for name, value in addresses if value),
+        labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
+        control_key=server.control_key,
+        rows=tuple(_rows(server, list(observed), placements)),
+        problem=problem(finding) if server.state in ("refused", "checking") else None,
+        warnings=tuple(_warnings(finding)),
+        found=tuple(_found(finding)),
+        cordoned_at=server.cordoned_at if _is_cordoned(server) else None,
+        cordon_reason=printable(server.cordon_reason, limit=SHOWN_CHARS),
+        extensions=", ".join(map(str, observation.extensions)) if observation else "",
+        asked_at=observation.at if observation else None,
+        state=server.state,
+    )
+
+
+def _warnings(finding: Mapping[str, Any]) -> Iterable[Problem]:
+    for warning in finding.get("warnings", ()):
+        if isinstance(warning, Mapping):
+            if (shown := problem(warning)) is not None:
+                yield shown
+        else:
+            yield Problem("", printable(str(warning), limit=SHOWN_CHARS))
+
+
+def _found(finding: Mapping[str, Any]) -> Iterable[str]:
+    for name in ("server_name", "name", "version", "control_mode", "models"):
+        value = finding.get(name)
+        if isinstance(value, list | tuple):
+            yield f"{len(value)} {name}" if value else f"no {name}"
+        elif value not in (None, "", {}):
+            yield f"{name.replace('_', ' ')} {printable(str(value), limit=80)}"
+
+
+def _rows(
+    server: "Server", observed: Sequence["ObservedVersion"], placements: Iterable["Placement"]
+) -> Iterable[VersionRow]:
+    wanted: dict[tuple[str, int], str] = {}
+    for placement in placements:
+        for version, role in ((placement.active, "active"), (placement.standby, "standby")):
+            if version is not None:
+                wanted[placement.model.name, version.number] = role
+    seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
+    for key in sorted(set(wanted) | set(seen)):
+        yield _row(key, wanted.get(key, ""), seen.get(key), is_known=any(model == key[0] for model, _ in wanted))
+
+
+def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool) -> VersionRow:
+    model, version = key
+    state = seen.state if seen else ""
+    return VersionRow(
+        model=model,
+        model_url=reverse("console:model", args=[model]) if is_known else "",
+        version=version,
+        version_url=reverse("console:version", args=[model, version]) if is_known else "",
+        desired=_desired(role),
+        observed=chip(OBSERVED, state) if state else Chip("–", "mute", "not in the server's index"),
+        verdict=_verdict(role, state, is_known=is_known),
+        reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
+        since=seen.since if seen else None,
+    )
+
+
+def _desired(role: str) -> Chip:
+    if role == "active":
+        return Chip("active", "ok")
+    return Chip("+ standby", "warm") if role == "standby" else Chip("–", "mute", "not wanted here")
+
+
+def _verdict(role: str, state: str, *, is_known: bool) -> Chip:
+    if role:
+        return Chip("as desired", "ok") if state == "READY" else Chip("! drift", "bad", "wanted here, not ready")
+    if state == "READY":
+        return Chip("! extra", "bad", "loaded, not wanted") if is_known else Chip("not Conch's", "wait")
+    return Chip("off", "mute")

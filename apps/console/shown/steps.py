@@ -1,0 +1,71 @@
+"""What a step left to read, in one line. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from apps.common.text import printable
+from apps.console.shown.words import as_size
+
+SAID_CHARS = 240
+
+
+def said(detail: Mapping[str, Any]) -> str:
+    """A step's facts as words, one after another; facts nobody reads are left out."""
+    parts = [words for name, value in detail.items() if (words := _say(name, value))]
+    return printable("; ".join(parts), limit=SAID_CHARS)
+
+
+def latencies(values: object) -> str:
+    """First and last of the warm-up latencies: the first is what a cold start would have cost a client."""
+    if not isinstance(values, list | tuple):
+        return ""
+    found = [float(one) / 1000 for one in values if isinstance(one, int | float)]
+    if len(found) < 2:
+        return f"{found[0]:.3g} ms" if found else ""
+    return f"first {found[0]:.3g} ms, last {found[-1]:.3g} ms of {len(found)}"
+
+
+def golden(value: object) -> str:
+    """How many golden answers agreed."""
+    if not isinstance(value, int):
+        return ""
+    return f"{value} golden answer{'' if value == 1 else 's'} right" if value else "no golden samples"
+
+
+def _say(name: str, value: object) -> str:
+    if name in _QUIET or value in (None, "", [], ()):
+        return ""
+    words = _WORDS.get(name)
+    return words(value) if words else f"{name.replace('_', ' ')} {_plain(value)}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, Mapping):
+        return _some(f"{key} {_plain(one)}" for key, one in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _some(_plain(one) for one in value)
+    return str(value)
+
+
+def _some(parts: Iterable[str]) -> str:
+    found = list(parts)
+    return ", ".join(found[:6]) + (", …" if len(found) > 6 else "")
+
+
+_QUIET = frozenset({"warmup", "version"})
+_WORDS: Mapping[str, Callable[[Any], str]] = {
+    "golden": golden,
+    "latencies_us": lambda value: f"warm: {latencies(value)}",
+    "was_there": lambda value: "was there already" if value else "",
+    "copied_bytes": lambda value: f"{as_size(value)} copied" if value else "",
+    "versions": lambda value: f"loaded: {_plain(value)}",
+    "loaded": lambda value: f"loaded before: {_plain(value)}",
+    "loads": lambda value: "" if value else "nothing to load",
+    "free_bytes": lambda value: f"{as_size(value)} free",
+    "remark": lambda value: str(value),
+    "waiting_for": lambda value: str(value),
+}

@@ -1,0 +1,174 @@
+"""Versions as people see them: a row in a table, and the whole page."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
+from apps.console.shown.state import STEP, VERSION, Chip, Problem, chip, problem
+from apps.console.shown.steps import golden, latencies
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Placement, Rollout, StepRun
+    from apps.registry.models import Version
+
+MOVING = frozenset({"received", "checking"})
+FILES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLine:
+    """One version in a model's table."""
+
+    number: int
+    url: str
+    chip: Chip
+    digest: str
+    size_bytes: int
+    backend: str
+    created_at: datetime
+    created_by: str
+    git_commit: str
+    notes: str
+    live: tuple[Chip, ...]
+    aliases: tuple[str, ...]
+    promote_url: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """How a version did aside on one server, before any client was sent to it."""
+
+    server: str
+    rollout: int
+    rollout_url: str
+    at: datetime
+    chip: Chip
+    latencies: str
+    golden: str
+    said: str
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """A version's whole page."""
+
+    line: VersionLine
+    filename: str
+    config_text: str
+    files: tuple[tuple[str, int, str], ...]
+    more_files: int
+    unpacked_bytes: int | None
+    remarks: tuple[str, ...]
+    problem: Problem | None
+    ready_at: datetime | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    max_batch_size: int
+    shadows: tuple[Shadow, ...]
+    is_moving: bool
+    ended: str
+
+
+def version_line(
+    version: "Version", placements: Iterable["Placement"], aliases: Mapping[int, Iterable[str]]
+) -> VersionLine:
+    """One row; placements and aliases are those of its model."""
+    model = version.model.name
+    return VersionLine(
+        number=version.number,
+        url=reverse("console:version", args=[model, version.number]),
+        chip=chip(VERSION, version.state),
+        digest=version.digest,
+        size_bytes=version.size_bytes,
+        backend=printable(version.backend, limit=60),
+        created_at=version.created_at,
+        created_by=version.created_by,
+        git_commit=printable(version.git_commit, limit=64),
+        notes=printable(version.notes, limit=SHOWN_CHARS),
+        live=tuple(_live(version, placements)),
+        aliases=tuple(aliases.get(version.pk, ())),
+        promote_url=reverse("console:promote_version", args=[model, version.number])
+        if version.state == "ready"
+        else "",
+        why=str((version.error or {}).get("title") or (version.error or {}).get("code") or ""),
+    )
+
+
+def _live(version: "Version", placements: Iterable["Placement"]) -> Iterable[Chip]:
+    for placement in placements:
+        where = placement.environment.name
+        if placement.active_id == version.pk:
+            yield Chip(where, "ok", f"live in {where}")
+        elif placement.standby_id == version.pk:
+            yield Chip(f"+ {where}", "warm", f"kept hot in {where}")
+
+
+def version_page(
+    version: "Version",
+    *,
+    placements: Iterable["Placement"],
+    aliases: Mapping[int, Iterable[str]],
+    rollouts: Iterable["Rollout"],
+) -> VersionPage:
+    """Everything about one version; rollouts to it come with runs and steps."""
+    artifact, signature = version.artifact, version.signature or {}
+    files = artifact.files if artifact else []
+    is_moving = version.state in MOVING
+    shown = version_line(version, placements, aliases)
+    return VersionPage(
+        line=shown,
+        filename=printable(version.filename, limit=255),
+        config_text=printable(version.config_text, limit=KEPT_CHARS),
+        files=tuple((str(f["path"]), int(f["size_bytes"]), str(f["sha256"])) for f in files[:FILES]),
+        more_files=max(0, len(files) - FILES),
+        unpacked_bytes=artifact.unpacked_bytes if artifact else None,
+        remarks=tuple(printable(_remark(one), limit=SHOWN_CHARS) for one in version.remarks),
+        problem=problem(version.error),
+        ready_at=version.ready_at,
+        inputs=tuple(_tensor(one) for one in signature.get("inputs", ())),
+        outputs=tuple(_tensor(one) for one in signature.get("outputs", ())),
+        max_batch_size=int(signature.get("max_batch_size") or 0),
+        shadows=tuple(_shadows(rollouts)),
+        is_moving=is_moving,
+        ended="" if is_moving else f"{version.model.name} version {version.number}: {version.state}",
+    )
+
+
+def _remark(remark: object) -> str:
+    if isinstance(remark, Mapping):
+        return str(remark.get("message") or remark.get("text") or dict(remark))
+    return str(remark)
+
+
+def _tensor(tensor: Mapping[str, Any]) -> str:
+    optional = " (optional)" if tensor.get("is_optional") else ""
+    return f"{tensor.get('name')} {tensor.get('datatype')} {list(tensor.get('shape', ()))}{optional}"
+
+
+def _shadows(rollouts: Iterable["Rollout"]) -> Iterable[Shadow]:
+    for rollout in rollouts:
+        for run in rollout.runs.all():
+            for step in run.steps.all():
+                if step.name == "shadow":
+                    yield _shadow(step, server=run.server.name, rollout=rollout.pk)
+
+
+def _shadow(step: "StepRun", *, server: str, rollout: int) -> Shadow:
+    detail: Mapping[str, Any] = step.detail or {}
+    return Shadow(
+        server=server,
+        rollout=rollout,
+        rollout_url=reverse("console:rollout", args=[rollout]),
+        at=step.started_at,
+        chip=chip(STEP, step.state),
+        latencies=latencies(detail.get("latencies_us")),
+        golden=golden(detail.get("golden")),
+        said=printable(str(detail.get("remark") or ""), limit=SHOWN_CHARS),
+        problem=problem(step.error),
+    )

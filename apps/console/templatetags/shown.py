@@ -1,0 +1,148 @@
+"""How times, sizes and states are written."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.common.text import SHOWN_CHARS, printable
+from apps.console.shown.state import Chip
+from apps.console.shown.words import as_size
+
+register = template.Library()
+
+_SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+DASH = "–"
+
+
+def span(seconds: float) -> str:
+    """A length of time in its largest whole unit, with the next one while that is small: `1 h 20 min`."""
+    whole = max(0, int(seconds))
+    for at, (size, unit) in enumerate(_SPANS):
+        if whole >= size:
+            first, rest = divmod(whole, size)
+            below = rest // _SPANS[at + 1][0] if at < len(_SPANS) - 1 else 0
+            if below and first < 10 and unit != "min":
+                return f"{first} {unit} {below} {_SPANS[at + 1][1]}"
+            return f"{first} {unit}"
+    return "0 s"
+
+
+def relative(at: datetime, now: datetime) -> str:
+    """`3 min ago` or `in 3 min`."""
+    seconds = (now - at).total_seconds()
+    if seconds < -1:
+        return f"in {span(-seconds)}"
+    return "now" if seconds < 1 else f"{span(seconds)} ago"
+
+
+@register.filter
+def ago(at: datetime | None) -> str | SafeString:
+    """A moment, relative, with the absolute one on hover; the page's script keeps it true."""
+    if at is None:
+        return DASH
+    return _time(at, "data-relative", relative(at, timezone.now()))
+
+
+@register.filter
+def since(at: datetime | None) -> str | SafeString:
+    """How long something has been going on; the page's script keeps counting."""
+    if at is None:
+        return DASH
+    return _time(at, "data-since", span((timezone.now() - at).total_seconds()))
+
+
+def _time(at: datetime, how: str, text: str) -> SafeString:
+    utc = at.astimezone(UTC)
+    return format_html(
+        '<time class="nowrap" datetime="{}" title="{}" {}>{}</time>',
+        utc.isoformat(timespec="milliseconds"),
+        f"{utc:%Y-%m-%d %H:%M:%S} UTC",
+        how,
+        text,
+    )
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """A length of time: `0.04 s`, `3.2 s`, `2 min`."""
+    if seconds is None:
+        return DASH
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 10 and rest else span(seconds)
+
+
+@register.filter
+def size(count: int | None) -> str:
+    """Bytes in the unit that fits."""
+    return DASH if count is None else as_size(count)
+
+
+@register.filter
+def milliseconds(microseconds: float | None) -> str:
+    """Microseconds written as milliseconds, three digits."""
+    return DASH if microseconds is None else f"{microseconds / 1000:.3g}"
+
+
+@register.filter
+def cut(text: object) -> str:
+    """Foreign text made safe to show: no control characters, cut to a screenful."""
+    return printable(str(text or ""), limit=SHOWN_CHARS)
+
+
+@register.filter
+def first_line(text: object) -> str:
+    """The first line of foreign text, cut to what fits beside other things."""
+    lines = printable(str(text or ""), limit=SHOWN_CHARS).strip().splitlines() or [""]
+    return lines[0] if len(lines[0]) <= 160 else f"{lines[0][:159]}…"
+
+
+@register.filter
+def is_long(text: object) -> bool:
+    """Whether `first_line` leaves something out."""
+    return first_line(text) != str(text or "").strip()
+
+
+@register.filter
+def words(name: object) -> str:
+    """A name of ours as words: `await_ready` is `await ready`."""
+    return str(name).replace("_", " ")
+
+
+@register.filter
+def plain(number: float | None) -> str:
+    """A number as scripts read it, whatever the language."""
+    return "" if number is None else f"{number:g}"
+
+
+@register.filter
+def theme(cookies: Mapping[str, str]) -> str:
+    """The theme chosen by switch; empty while the system decides."""
+    chosen = cookies.get("conch-theme", "") if cookies else ""
+    return chosen if chosen in ("light", "dark") else ""
+
+
+@register.filter
+def short(digest: str) -> str:
+    """The beginning of a digest or commit."""
+    return digest[:12]
+
+
+@register.simple_tag
+def chip(shown: Chip) -> SafeString:
+    """A state as a chip: its sign, its colour and, for those who hear the page, its words."""
+    if shown.url:
+        return format_html(
+            '<a class="chip is-{}" href="{}" title="{}" aria-label="{}">{}</a>',
+            shown.tone,
+            shown.url,
+            shown.says,
+            shown.says or shown.label,
+            shown.label,
+        )
+    return format_html('<span class="chip is-{}" title="{}">{}</span>', shown.tone, shown.says, shown.label)

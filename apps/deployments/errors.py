@@ -1,0 +1,180 @@
+"""Why a change of desired state is refused, or did not come about."""
+
+from apps.common.errors import Conflict, ControlPlaneError, Invalid, NotFound
+
+
+class PlacementUnknown(NotFound):
+    """The model has never been placed in that environment."""
+
+    code = "placement_unknown"
+
+
+class RolloutUnknown(NotFound):
+    """No rollout has that number."""
+
+    code = "rollout_unknown"
+
+
+class RolloutActive(Conflict):
+    """Another rollout is moving the same model in the same environment."""
+
+    code = "rollout_active"
+    title = "A rollout is already moving this model here"
+    hint = "Wait until it has ended, or roll it back."
+
+
+class RolloutNotAbortable(Conflict):
+    """The rollout has ended, or is itself putting things back."""
+
+    code = "rollout_not_abortable"
+    title = "This rollout cannot be aborted"
+
+
+class AlreadyActive(Conflict):
+    """The version asked for is the one that is live."""
+
+    code = "already_active"
+    title = "That version is already live here"
+    hint = "Nothing needs to be done."
+
+
+class NothingToRollBackTo(Conflict):
+    """No earlier version was ever live there."""
+
+    code = "nothing_to_roll_back_to"
+    title = "There is no version to roll back to"
+    hint = "Name the version to go to, or promote one."
+
+
+class NeverLive(Conflict):
+    """Rolling back skips trying a version aside, so it must have passed that before."""
+
+    code = "never_live"
+    title = "That version has never been live"
+    hint = "Promote it instead: a promotion tries it aside first."
+
+
+class NothingPlaced(Conflict):
+    """No version of the model is live in the environment."""
+
+    code = "nothing_placed"
+    title = "No version is live here"
+
+
+class VersionNotReady(Conflict):
+    """The version has not passed its checks, was rejected or is archived."""
+
+    code = "version_not_ready"
+    title = "The version cannot be promoted"
+
+
+class VersionInUse(Conflict):
+    """The version is live, kept hot, or on its way somewhere."""
+
+    code = "version_in_use"
+    title = "The version is in use"
+
+
+class InterfaceChanged(Conflict):
+    """The switch changes the model's inputs or outputs: clients of the old shape would get errors at once."""
+
+    code = "interface_changed"
+    title = "The model's inputs or outputs change"
+    hint = 'Make sure clients can follow, then ask again with confirm: ["interface"].'
+
+
+class NoServers(Conflict):
+    """The environment has no active server that takes rollouts."""
+
+    code = "no_servers"
+    title = "There is no server to change"
+    hint = "Add a server to the environment, or uncordon one."
+
+
+class ServersDown(Conflict):
+    """A server of the environment cannot be reached right now."""
+
+    code = "servers_down"
+    title = "Not every server can be reached"
+    hint = "Bring it back, or leave it out on purpose by naming it in `skip`."
+
+
+class ReasonMissing(Invalid):
+    """Rolling back and unloading ask why."""
+
+    code = "reason_missing"
+    title = "A reason is needed"
+    hint = "Say why: it is what the next person reads in the history."
+
+
+class ModelServedUnplaced(ControlPlaneError):
+    """The server serves versions of the model that Conch did not place there."""
+
+    code = "model_served_unplaced"
+    http_status = 409
+    title = "The server already serves this model, not through Conch"
+    hint = 'Loading would drop those versions. Ask again with confirm: ["unplaced"] to replace them.'
+
+
+class StrangeEntries(ControlPlaneError):
+    """The model's directory holds names that would hang or end the server at the next load."""
+
+    code = "strange_entries"
+    http_status = 409
+    title = "The model directory holds entries that Triton would trip over"
+    hint = "Move them out of the repository, then try again."
+
+
+class ShadowFailed(ControlPlaneError):
+    """The version did not pass aside: no client was ever sent to it."""
+
+    code = "shadow_failed"
+    http_status = 422
+    title = "The version failed aside, before any client was sent to it"
+
+
+class WarmupFailed(ControlPlaneError):
+    """The version answered a warm-up request with an error."""
+
+    code = "warmup_failed"
+    http_status = 422
+    title = "The version cannot answer its warm-up requests"
+
+
+class GoldenMismatch(ControlPlaneError):
+    """The version's answers differ from the golden ones."""
+
+    code = "golden_mismatch"
+    http_status = 422
+    title = "Golden answers differ"
+
+
+class NotReadyInTime(ControlPlaneError):
+    """The version was loaded but its own readiness never came."""
+
+    code = "not_ready_in_time"
+    http_status = 504
+    title = "The version did not become ready"
+
+
+class Aborted(ControlPlaneError):
+    """Somebody stopped the rollout."""
+
+    code = "aborted"
+    http_status = 409
+    title = "The rollout was aborted"
+
+
+class StepKeptDying(ControlPlaneError):
+    """The worker was lost every time it tried this step."""
+
+    code = "step_kept_dying"
+    title = "The worker was lost in this step again and again"
+
+
+class StepBroke(ControlPlaneError):
+    """A defect in Conch itself; the log has the traceback."""
+
+    code = "step_broke"
+    title = "Conch itself failed in this step"
+    hint = "This is a defect in Conch: the worker's log has the details."

@@ -1,0 +1,102 @@
+"""What a change means for the versions a server holds. Pure: same input, same plan."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.deployments.states import RolloutKind
+
+COLD = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
+HOT = ("expose", "await_ready")
+RETIRE = ("expose",)
+UNLOAD = ("unload",)
+RESTORE = ("restore", "await_ready")
+SETTLE = ("persist",)
+
+
+def sets_between(active: int | None, to: int, *, stands_beside: bool, keep: bool) -> tuple[set[int], set[int]]:
+    """The versions loaded while `to` is tried live, and those loaded in the end.
+
+    An unversioned request goes to the highest loaded version, so the old one can only stay hot below
+    the new one; and it can only stay at all where both agree on everything but instances and policy.
+    """
+    if active is None or active == to or not stands_beside:
+        return {to}, {to}
+    return {active, to}, ({active, to} if keep and active < to else {to})
+
+
+def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
+    """The steps of a forward run, in order."""
+    if kind == RolloutKind.UNLOAD:
+        return list(UNLOAD)
+    if kind == RolloutKind.RETIRE:
+        return list(RETIRE)
+    if kind == RolloutKind.ROLLBACK and is_hot:
+        return list(HOT)
+    skip_shadow = kind == RolloutKind.ROLLBACK and has_passed_shadow
+    return [step for step in COLD if not (step == "shadow" and skip_shadow)]
+
+
+def revert_recipe(*, has_old: bool) -> list[str]:
+    """The steps that put a server back."""
+    return list(RESTORE if has_old else UNLOAD)
+
+
+def interface_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """In words, what a client of `old` would trip over with `new`; empty when it would not notice.
+
+    Both are a version's signature: {"inputs": [...], "outputs": [...], "max_batch_size": n}.
+    """
+    changes = _tensor_changes("input", old.get("inputs", ()), new.get("inputs", ()), may_add=False)
+    changes += _tensor_changes("output", old.get("outputs", ()), new.get("outputs", ()), may_add=True)
+    before, after = int(old.get("max_batch_size") or 0), int(new.get("max_batch_size") or 0)
+    if bool(before) != bool(after) or after < before:
+        changes.append(f"max_batch_size {before} becomes {after}")
+    return changes
+
+
+def _tensor_changes(
+    what: str, old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]], *, may_add: bool
+) -> list[str]:
+    before, after = ({str(tensor["name"]): tensor for tensor in side} for side in (old, new))
+    changes = [f"{what} {name} is gone" for name in before if name not in after]
+    for name, tensor in after.items():
+        was = before.get(name)
+        if was is None:
+            if not may_add and not tensor.get("is_optional"):
+                changes.append(f"{what} {name} is new")
+            continue
+        shapes = list(was["shape"]), list(tensor["shape"])
+        if was["datatype"] != tensor["datatype"] or shapes[0] != shapes[1]:
+            changes.append(f"{what} {name} was {was['datatype']} {shapes[0]}, becomes {tensor['datatype']} {shapes[1]}")
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which a server differs from what is desired there."""
+
+    model: str
+    version: int
+    kind: str
+    reason: str = ""
+
+
+def drift(
+    desired: Mapping[str, Collection[int]], observed: Mapping[tuple[str, int], tuple[str, str]]
+) -> list[Difference]:
+    """Desired minus observed for one server.
+
+    `desired` maps a model to its versions, `observed` maps (model, version) to (state, reason).
+    Models Conch has not placed are nobody's drift.
+    """
+    found = []
+    for model, versions in sorted(desired.items()):
+        for version in sorted(versions):
+            state, reason = observed.get((model, version), ("", ""))
+            if state != "READY":
+                kind = {"LOADING": "loading", "": "missing"}.get(state, "failed" if reason != "unloaded" else "missing")
+                found.append(Difference(model, version, kind, reason))
+        extra = (v for (m, v), (state, _) in observed.items() if m == model and state == "READY" and v not in versions)
+        found += [Difference(model, version, "extra") for version in sorted(extra)]
+    return found

@@ -1,0 +1,55 @@
+"""Reading desired state, rollouts and what they need."""
+
+from apps.deployments.selectors.marks import Mark, marks
+from apps.deployments.selectors.matrix import (
+    Cell,
+    Row,
+    desired_versions,
+    fleet_rows,
+    moving_rollouts,
+    server_drift,
+)
+from apps.deployments.selectors.placements import get_placement, placements, probes
+from apps.deployments.selectors.rollouts import (
+    active_rollout,
+    due_rollouts,
+    due_runs,
+    expired_standbys,
+    get_rollout,
+    has_ended,
+    last_live,
+    rollouts,
+    state_of,
+)
+from apps.deployments.selectors.targets import Target, default_target, hot_servers, rollback_targets
+from apps.deployments.selectors.work import Candidate, Work, work
+
+__all__ = [
+    "Candidate",
+    "Cell",
+    "Mark",
+    "Row",
+    "Target",
+    "Work",
+    "active_rollout",
+    "default_target",
+    "desired_versions",
+    "due_rollouts",
+    "due_runs",
+    "expired_standbys",
+    "fleet_rows",
+    "get_placement",
+    "get_rollout",
+    "has_ended",
+    "hot_servers",
+    "last_live",
+    "marks",
+    "moving_rollouts",
+    "placements",
+    "probes",
+    "rollback_targets",
+    "rollouts",
+    "server_drift",
+    "state_of",
+    "work",
+]

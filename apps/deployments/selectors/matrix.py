@@ -1,0 +1,123 @@
+"""The fleet as a matrix: one row per model, one cell per server. A constant number of queries."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from apps.deployments import plan
+from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
+from apps.fleet.models import Environment, ObservedVersion, Server
+from apps.registry.models import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One model on one server: `state` is serving, changing, drift, unseen or absent."""
+
+    server: Server
+    state: str
+    active: int | None
+    standby: int | None = None
+    going_to: int | None = None
+    differences: tuple[plan.Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model across the fleet."""
+
+    model: Model
+    cells: Mapping[str, list[Cell]] = field(default_factory=dict)
+    placements: Mapping[str, Placement] = field(default_factory=dict)
+
+
+def fleet_rows(models: list[Model], environments: list[Environment], servers: list[Server]) -> list[Row]:
+    """Rows for these models over these servers; cells are keyed by environment name."""
+    names = [model.name for model in models]
+    placed = _placements(models)
+    observed = _observed(names, servers)
+    moving = _moving(models)
+    by_environment: dict[str, list[Server]] = defaultdict(list)
+    for server in servers:
+        by_environment[server.environment.name].append(server)
+    rows = []
+    for model in models:
+        mine = {name: p for (model_id, name), p in placed.items() if model_id == model.pk}
+        cells = {
+            environment.name: [
+                _cell(server, model, mine.get(environment.name), observed[server.pk], moving)
+                for server in by_environment[environment.name]
+            ]
+            for environment in environments
+        }
+        rows.append(Row(model, cells, mine))
+    return rows
+
+
+def server_drift(server: Server) -> list[plan.Difference]:
+    """What one server serves less or more than it should."""
+    desired = {
+        placement.model.name: desired_versions(placement)
+        for placement in Placement.objects.select_related("model", "active", "standby").filter(
+            environment=server.environment, active__isnull=False
+        )
+    }
+    return plan.drift(desired, _observed(list(desired), [server])[server.pk])
+
+
+def desired_versions(placement: Placement | None) -> set[int]:
+    """The versions that should be loaded for a placement."""
+    if placement is None:
+        return set()
+    return {version.number for version in (placement.active, placement.standby) if version is not None}
+
+
+def _cell(
+    server: Server,
+    model: Model,
+    placement: Placement | None,
+    observed: Mapping[tuple[str, int], tuple[str, str]],
+    moving: Mapping[tuple[int, int], Run],
+) -> Cell:
+    run = moving.get((server.pk, model.pk))
+    active = placement.active.number if placement and placement.active else None
+    standby = placement.standby.number if placement and placement.standby else None
+    if run is not None:
+        target = run.rollout.to_version if run.direction != RunDirection.REVERT else run.rollout.from_version
+        return Cell(server, "changing", active, standby, going_to=target.number if target else None)
+    if active is None:
+        return Cell(server, "absent", None)
+    observation = getattr(server, "observation", None)
+    if observation is None or not observation.is_reachable:
+        return Cell(server, "unseen", active, standby)
+    differences = tuple(plan.drift({model.name: desired_versions(placement)}, observed))
+    return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
+
+
+def _placements(models: list[Model]) -> dict[tuple[int, str], Placement]:
+    found = Placement.objects.select_related("environment", "model", "active", "standby").filter(model__in=models)
+    return {(placement.model_id, placement.environment.name): placement for placement in found}
+
+
+def _observed(names: list[str], servers: list[Server]) -> dict[int, dict[tuple[str, int], tuple[str, str]]]:
+    found: dict[int, dict[tuple[str, int], tuple[str, str]]] = defaultdict(dict)
+    rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
+    for row in rows.only("server_id", "model", "version", "state", "reason"):
+        found[row.server_id][row.model, row.version] = (row.state, row.reason)
+    return found
+
+
+def _moving(models: list[Model]) -> dict[tuple[int, int], Run]:
+    runs = Run.objects.filter(
+        model__in=models, state=RunState.RUNNING, rollout__state__in=ACTIVE_ROLLOUT
+    ).select_related("rollout__to_version", "rollout__from_version")
+    return {(run.server_id, run.model_id): run for run in runs.exclude(direction=RunDirection.SETTLE)}
+
+
+def moving_rollouts() -> list[Rollout]:
+    """What is moving now, oldest first, with how far it is (`done` of `total` runs)."""
+    found = Rollout.objects.filter(state__in=ACTIVE_ROLLOUT).select_related(
+        "placement__environment", "placement__model", "from_version", "to_version"
+    )
+    return list(found.prefetch_related("runs").order_by("pk"))

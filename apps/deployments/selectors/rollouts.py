@@ -1,0 +1,83 @@
+"""Rollouts, read."""
+
+from datetime import datetime
+
+from django.db.models import Prefetch, QuerySet
+
+from apps.deployments.errors import RolloutUnknown
+from apps.deployments.models import Placement, Rollout, Run, StepRun
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunState
+
+
+def rollouts(
+    *, environment: str = "", model: str = "", state: str = "", kind: str = "", active: bool | None = None
+) -> QuerySet[Rollout]:
+    """Rollouts that match, newest first."""
+    wanted = {
+        "placement__environment__name": environment,
+        "placement__model__name": model,
+        "state": state,
+        "kind": kind,
+    }
+    found = Rollout.objects.select_related(
+        "placement__environment", "placement__model", "from_version", "to_version"
+    ).filter(**{name: value for name, value in wanted.items() if value})
+    if active is not None:
+        found = found.filter(state__in=ACTIVE_ROLLOUT) if active else found.exclude(state__in=ACTIVE_ROLLOUT)
+    return found.order_by("-pk")
+
+
+def get_rollout(rollout_id: int) -> Rollout:
+    """One rollout with its runs and their steps, or RolloutUnknown."""
+    steps = Prefetch("steps", queryset=StepRun.objects.order_by("position", "pk"))
+    runs = Prefetch(
+        "runs", queryset=Run.objects.select_related("server").prefetch_related(steps).order_by("direction", "position")
+    )
+    found = rollouts().filter(pk=rollout_id).prefetch_related(runs).first()
+    if found is None:
+        raise RolloutUnknown(f"there is no rollout {rollout_id}")
+    return found
+
+
+def state_of(rollout_id: int) -> str:
+    """A rollout's state, in the cheapest query there is; for waiting on it."""
+    state = Rollout.objects.values_list("state", flat=True).filter(pk=rollout_id).first()
+    if state is None:
+        raise RolloutUnknown(f"there is no rollout {rollout_id}")
+    return state
+
+
+def has_ended(state: str) -> bool:
+    """Whether a rollout in that state will not move any more."""
+    return state not in ACTIVE_ROLLOUT
+
+
+def active_rollout(placement: Placement) -> Rollout | None:
+    """The one that is moving the placement now."""
+    return rollouts(active=True).filter(placement=placement).first()
+
+
+def due_rollouts(now: datetime) -> list[int]:
+    """Active rollouts nobody has looked at lately."""
+    return list(Rollout.objects.filter(state__in=ACTIVE_ROLLOUT, due_at__lte=now).values_list("pk", flat=True))
+
+
+def due_runs(now: datetime) -> list[int]:
+    """Running runs that are due and that no worker holds."""
+    due = Run.objects.filter(state=RunState.RUNNING, due_at__lte=now).exclude(lease_until__gt=now)
+    return list(due.values_list("pk", flat=True))
+
+
+def expired_standbys(now: datetime) -> list[Placement]:
+    """Placements whose standby has been kept long enough."""
+    return list(
+        Placement.objects.select_related("environment", "model", "active", "standby")
+        .filter(standby__isnull=False, standby_until__lte=now)
+        .exclude(rollouts__state__in=ACTIVE_ROLLOUT)
+    )
+
+
+def last_live(placement: Placement) -> Rollout | None:
+    """The rollout that made the active version live."""
+    made = rollouts().filter(placement=placement, to_version=placement.active, state=RolloutState.SUCCEEDED)
+    return made.exclude(kind=RolloutKind.RETIRE).first()

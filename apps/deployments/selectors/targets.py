@@ -1,0 +1,100 @@
+"""Where a placement can be rolled back to, and how quickly."""
+
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from apps.deployments.models import Placement, Rollout, StepRun
+from apps.deployments.selectors.work import candidate
+from apps.deployments.states import RolloutKind, RolloutState, StepState
+from apps.fleet import selectors as fleet
+from apps.fleet.models import ObservedVersion
+from apps.registry.models import Version
+from apps.registry.states import VersionState
+from apps.serving import backends
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A version that was live here before; `expected_s` is what going there took last time, if known."""
+
+    version: Version
+    is_hot: bool
+    why: str
+    expected_s: float | None
+
+
+def rollback_targets(placement: Placement, *, limit: int = 10) -> list[Target]:
+    """Earlier live versions, the default first."""
+    versions = _earlier(placement)[:limit]
+    return [_target(placement, version) for version in versions]
+
+
+def default_target(placement: Placement) -> Version | None:
+    """The standby, else the version that was live before the active one."""
+    return next(iter(_earlier(placement)), None)
+
+
+def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
+    """Servers of the placement on which `to` is loaded, unchanged on disk since, and can stand alone at once."""
+    if placement.active is None or not _configs_agree(placement.active, to):
+        return frozenset()
+    kept = ObservedVersion.objects.filter(
+        # An unknown stamp is no proof: NULL = NULL is not true in SQL either.
+        seen_stamp_ns=F("loaded_stamp_ns"),
+        model=placement.model.name,
+        version=to.number,
+        state="READY",
+        server__environment=placement.environment,
+        server__observation__is_reachable=True,
+    )
+    return frozenset(kept.values_list("server__name", flat=True))
+
+
+def has_passed_shadow(version: Version) -> bool:
+    """Whether these bytes and this configuration have passed a shadow anywhere."""
+    return StepRun.objects.filter(name="shadow", state=StepState.SUCCEEDED, run__rollout__to_version=version).exists()
+
+
+def _earlier(placement: Placement) -> list[Version]:
+    """Versions that were live here, most recent first, the standby before all."""
+    history = (
+        Rollout.objects.filter(placement=placement, state=RolloutState.SUCCEEDED, from_version__isnull=False)
+        .exclude(kind=RolloutKind.RETIRE)
+        .select_related("from_version__artifact", "from_version__model")
+        .order_by("-pk")[:200]
+    )
+    seen = [placement.standby] if placement.standby else []
+    seen += [rollout.from_version for rollout in history if rollout.from_version]
+    wanted = {v.pk: v for v in seen if v.pk != placement.active_id and v.state == VersionState.READY}
+    return list(wanted.values())
+
+
+def _target(placement: Placement, version: Version) -> Target:
+    hot = hot_servers(placement, version)
+    servers = [s.name for s in fleet.servers(environment=placement.environment.name, state="active")]
+    cold = [name for name in servers if name not in hot]
+    if not cold:
+        return Target(version, is_hot=True, why="still loaded on every server", expected_s=None)
+    where = "no server" if not hot else f"{len(hot)} of {len(servers)} servers"
+    return Target(version, is_hot=False, why=f"still loaded on {where}", expected_s=_last_seconds(version))
+
+
+def _last_seconds(version: Version) -> float | None:
+    """Seconds from the start of the last good live load to its end of verification."""
+    steps = StepRun.objects.filter(
+        run__rollout__to_version=version, name__in=("load", "await_ready", "verify"), state=StepState.SUCCEEDED
+    ).order_by("-pk")[:3]
+    seconds = [(step.finished_at - step.started_at).total_seconds() for step in steps if step.finished_at]
+    return round(sum(seconds), 1) if seconds else None
+
+
+def _configs_agree(one: Version, other: Version) -> bool:
+    first, second = candidate(one), candidate(other)
+    if first is None or second is None:
+        return False
+    fmt = backends.get("triton").CONFIG
+    configs = [
+        fmt.effective(side.config, name="same", versions=[1], warmup=side.warmup or []) for side in (first, second)
+    ]
+    return fmt.can_stand_beside(configs[0], configs[1])

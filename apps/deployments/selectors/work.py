@@ -1,0 +1,139 @@
+"""What a worker needs to know about one run, read in one go."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from apps.deployments import plan
+from apps.deployments.models import Rollout, Run, StepRun
+from apps.deployments.states import RolloutKind, RunDirection, StepState
+from apps.fleet.models import Server
+from apps.registry import selectors as registry
+from apps.registry.models import Sample, Version
+from apps.serving import backends
+from apps.serving.protocol import ConfigFormat
+
+# Letting go of a standby is never worth blocking a rollback for.
+RETIRE_DEADLINE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A version as the steps need it; `warmup` is what ran against its bytes and config, None if nothing did."""
+
+    pk: int
+    number: int
+    config: Mapping[str, Any]
+    artifact: Path
+    files: list[dict[str, Any]]
+    warmup: list[dict[str, Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One run with all it stands on."""
+
+    run: Run
+    rollout: Rollout
+    server: Server
+    model: str
+    root: Path
+    load_deadline_s: int
+    progress_deadline_s: int
+    keep_standby: bool
+    config_format: ConfigFormat
+    samples: list[Sample]
+    old: Candidate | None
+    new: Candidate | None
+    confirmed: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def stands_beside(self) -> bool:
+        """Whether old and new agree on everything but instances and policy, proven warm-up included."""
+        if self.old is None or self.new is None:
+            return False
+        return self.config_format.can_stand_beside(self.config_of(self.old, {1}), self.config_of(self.new, {1}))
+
+    @property
+    def sets(self) -> tuple[set[int], set[int]]:
+        """The versions loaded while the new one is tried live, and in the end."""
+        if self.new is None:
+            return set(), set()
+        if self.rollout.kind == RolloutKind.RETIRE:
+            return {self.new.number}, {self.new.number}
+        active = self.old.number if self.old else None
+        return plan.sets_between(active, self.new.number, stands_beside=self.stands_beside, keep=self.keep_standby)
+
+    def config_of(self, candidate: Candidate, versions: set[int]) -> dict[str, Any]:
+        """The configuration under which every load of the model names `versions`."""
+        return self.config_format.effective(
+            candidate.config, name=self.model, versions=sorted(versions), warmup=candidate.warmup or []
+        )
+
+
+def work(run_id: int) -> Work:
+    """Everything about one run; the row must exist."""
+    run = Run.objects.select_related(
+        "rollout__placement__environment",
+        "rollout__from_version__artifact",
+        "rollout__to_version__artifact",
+        "model",
+        "server__repository",
+        "server__environment",
+    ).get(pk=run_id)
+    rollout = run.rollout
+    environment = rollout.placement.environment
+    old, new = candidate(rollout.from_version), candidate(rollout.to_version)
+    if run.direction == RunDirection.REVERT:
+        old, new = None, old
+    return Work(
+        run=run,
+        rollout=rollout,
+        server=run.server,
+        model=run.model.name,
+        root=Path(run.server.repository.path),
+        load_deadline_s=run.model.load_deadline_s,
+        progress_deadline_s=RETIRE_DEADLINE_S
+        if rollout.kind == RolloutKind.RETIRE
+        else environment.progress_deadline_s,
+        keep_standby=environment.standby_window_s > 0,
+        config_format=backends.get(run.server.kind).CONFIG,
+        samples=list(run.model.samples.order_by("name")),
+        old=old,
+        new=new,
+        confirmed=frozenset(rollout.plan.get("confirmed", ())),
+    )
+
+
+def candidate(version: Version | None) -> Candidate | None:
+    """A version with its bytes' place and its proven warm-up."""
+    if version is None:
+        return None
+    artifact = version.artifact
+    if artifact is None:
+        raise ValueError(f"{version} has no artifact")
+    return Candidate(
+        pk=version.pk,
+        number=version.number,
+        config=version.config,
+        artifact=registry.artifact_directory(artifact),
+        files=artifact.files,
+        warmup=proven_warmup(version.pk),
+    )
+
+
+def proven_warmup(version_id: int) -> list[dict[str, Any]] | None:
+    """The warm-up that passed in this version's last good shadow; None when it never had one."""
+    passed = (
+        StepRun.objects.filter(
+            name="shadow",
+            state=StepState.SUCCEEDED,
+            run__rollout__to_version_id=version_id,
+            run__direction=RunDirection.FORWARD,
+        )
+        .order_by("-finished_at")
+        .values_list("detail", flat=True)
+        .first()
+    )
+    return None if passed is None else list(passed.get("warmup", []))

@@ -1,0 +1,88 @@
+"""What the clock keeps going: warm-up schedules, and the record of requests Conch itself makes."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from apps.access.services import require
+from apps.audit.services import record
+from apps.common.actor import Actor
+from apps.common.errors import Invalid
+from apps.deployments.models import Placement, Probe, WarmupSchedule
+from apps.deployments.selectors.placements import get_placement
+from apps.fleet.models import Server
+
+SHORTEST_S = 10
+KEEP_PROBES = timedelta(days=7)
+
+
+class TooOften(Invalid):
+    """A warm-up schedule that would be traffic of its own."""
+
+    code = "warmup_too_often"
+    hint = f"Use {SHORTEST_S} seconds or more."
+
+
+def schedule_warmup(
+    actor: Actor, *, environment: str, model: str, every_s: int, is_enabled: bool = True
+) -> WarmupSchedule:
+    """Keep a placement warm every `every_s` seconds, on every server."""
+    require(actor, "schedule_warmup", environment)
+    placement = get_placement(environment, model)
+    if every_s < SHORTEST_S:
+        raise TooOften(f"warming {placement} every {every_s} s is too often", field="every_s")
+    with transaction.atomic():
+        schedule, _ = WarmupSchedule.objects.update_or_create(
+            placement=placement,
+            defaults={"every_s": every_s, "is_enabled": is_enabled, "created_by": actor.name},
+        )
+        record(
+            actor,
+            "schedule_warmup",
+            subject_kind="placement",
+            subject=str(placement),
+            environment=environment,
+            model=model,
+            every_s=every_s,
+            is_enabled=is_enabled,
+        )
+    return schedule
+
+
+def claim_due_warmups(now: datetime) -> list[Placement]:
+    """Placements to warm now; each is claimed by one caller only."""
+    due = WarmupSchedule.objects.filter(is_enabled=True, next_at__lte=now, placement__active__isnull=False)
+    claimed = []
+    for schedule in due.select_related("placement__environment", "placement__model", "placement__active"):
+        mine = WarmupSchedule.objects.filter(pk=schedule.pk, next_at=schedule.next_at)
+        if mine.update(next_at=now + timedelta(seconds=schedule.every_s)):
+            claimed.append(schedule.placement)
+    return claimed
+
+
+def record_probe(
+    placement: Placement,
+    server: Server,
+    *,
+    version: int,
+    kind: str,
+    at: datetime,
+    latency_us: int | None = None,
+    message: str = "",
+) -> Probe:
+    """Keep one request Conch made; an empty message means that it passed."""
+    return Probe.objects.create(
+        placement=placement,
+        server=server,
+        version=version,
+        kind=kind,
+        at=at,
+        has_passed=not message,
+        latency_us=latency_us,
+        message=message,
+    )
+
+
+def forget_old_probes(now: datetime) -> int:
+    """Drop probes older than a week; how many went."""
+    return Probe.objects.filter(at__lt=now - KEEP_PROBES).delete()[0]

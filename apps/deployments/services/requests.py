@@ -1,0 +1,252 @@
+"""What people, CI and the clock ask for: every change of desired state begins here."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.access.services import require
+from apps.audit.services import record
+from apps.common.actor import CLOCK, Actor
+from apps.common.dispatch import wake
+from apps.deployments import plan
+from apps.deployments.errors import (
+    AlreadyActive,
+    InterfaceChanged,
+    NeverLive,
+    NoServers,
+    NothingPlaced,
+    NothingToRollBackTo,
+    ReasonMissing,
+    RolloutActive,
+    ServersDown,
+    VersionNotReady,
+)
+from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.placements import get_placement
+from apps.deployments.selectors.rollouts import active_rollout
+from apps.deployments.selectors.targets import default_target, has_passed_shadow, hot_servers
+from apps.deployments.services.aborting import abort_for_rollback
+from apps.deployments.states import RolloutKind, RolloutState, RunState
+from apps.fleet import selectors as fleet
+from apps.fleet.models import Server
+from apps.registry import selectors as registry
+from apps.registry.models import Version
+from apps.registry.states import VersionState
+
+
+def promote(
+    actor: Actor,
+    *,
+    environment: str,
+    model: str,
+    version: int,
+    reason: str = "",
+    confirm: Collection[str] = (),
+    skip: Collection[str] = (),
+) -> Rollout:
+    """Bring a version live on every server of an environment, one after another."""
+    require(actor, "promote", environment)
+    home = fleet.get_environment(environment)
+    wanted = _ready_version(model, version)
+    placement, _ = Placement.objects.get_or_create(environment=home, model=wanted.model)
+    _refuse_if_moving(placement)
+    if placement.active_id == wanted.pk:
+        raise AlreadyActive(f"{wanted} is already live in {environment}")
+    _ask_about_interface(placement.active, wanted, confirm)
+    servers = [server for server in _servers(environment) if server.name not in skip]
+    _refuse_if_down(servers, environment)
+    return _begin(actor, placement, RolloutKind.PROMOTE, servers, to=wanted, reason=reason, confirm=confirm)
+
+
+def roll_back(
+    actor: Actor,
+    *,
+    environment: str,
+    model: str,
+    to: int | None = None,
+    reason: str,
+    confirm: Collection[str] = (),
+) -> Rollout:
+    """Go back to an earlier version on all servers at once; hot where it is still loaded.
+
+    While a promotion is moving, rolling back means aborting it: it puts back what was live before.
+    """
+    require(actor, "roll_back", environment)
+    _require_reason(reason, f"rolling back {model} in {environment}")
+    placement = get_placement(environment, model)
+    moving = active_rollout(placement)
+    if moving is not None:
+        return abort_for_rollback(actor, moving, to=to, reason=reason)
+    target = _ready_version(model, to) if to is not None else default_target(placement)
+    if target is None:
+        raise NothingToRollBackTo(f"{model} in {environment}: no earlier version was ever live there")
+    if placement.active_id == target.pk:
+        raise AlreadyActive(f"{target} is already live in {environment}")
+    if not has_passed_shadow(target):
+        raise NeverLive(f"{target} has never been live anywhere")
+    _ask_about_interface(placement.active, target, confirm)
+    return _begin(
+        actor, placement, RolloutKind.ROLLBACK, _servers(environment), to=target, reason=reason, confirm=confirm
+    )
+
+
+def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: Collection[str] = ()) -> Rollout:
+    """Take a model off every server of an environment."""
+    require(actor, "unload", environment)
+    _require_reason(reason, f"unloading {model} in {environment}")
+    placement = get_placement(environment, model)
+    _refuse_if_moving(placement)
+    if placement.active is None:
+        raise NothingPlaced(f"no version of {model} is live in {environment}")
+    return _begin(actor, placement, RolloutKind.UNLOAD, _servers(environment), to=None, reason=reason, confirm=confirm)
+
+
+def retire_standby(placement: Placement) -> Rollout | None:
+    """Let go of a standby whose window is over; None when the placement is moving or has changed."""
+    servers = [server for server in _servers(placement.environment.name) if _is_reachable(server)]
+    if placement.active is None or active_rollout(placement) or not servers:
+        return None
+    try:
+        return _begin(
+            CLOCK,
+            placement,
+            RolloutKind.RETIRE,
+            servers,
+            to=placement.active,
+            reason=f"the standby window of version {placement.standby and placement.standby.number} is over",
+            confirm=(),
+        )
+    except RolloutActive:
+        return None
+
+
+def _ready_version(model: str, number: int) -> Version:
+    version = registry.get_version(model, number)
+    if version.state != VersionState.READY:
+        cause = version.error.get("message") or f"it is {version.state}"
+        raise VersionNotReady(f"{version} cannot be promoted: {cause}", state=version.state)
+    return version
+
+
+def _require_reason(reason: str, what: str) -> None:
+    if not reason.strip():
+        raise ReasonMissing(f"{what} needs a reason", field="reason")
+
+
+def _servers(environment: str) -> list[Server]:
+    return [server for server in fleet.servers(environment=environment, state="active") if not server.cordoned_at]
+
+
+def _refuse_if_moving(placement: Placement) -> None:
+    moving = active_rollout(placement)
+    if moving is not None:
+        raise _rollout_active(moving)
+
+
+def _rollout_active(moving: Rollout) -> RolloutActive:
+    return RolloutActive(
+        f"{moving} ({moving.kind} of {moving.placement}) by {moving.actor} is {moving.state}",
+        rollout=moving.pk,
+        actor=moving.actor,
+    )
+
+
+def _refuse_if_down(servers: Iterable[Server], environment: str) -> None:
+    down = [server.name for server in servers if not _is_reachable(server)]
+    if down:
+        raise ServersDown(f"{environment}: no answer from {', '.join(down)}", servers=down)
+
+
+def _is_reachable(server: Server) -> bool:
+    observation = getattr(server, "observation", None)
+    return observation is not None and observation.is_reachable
+
+
+def _ask_about_interface(old: Version | None, new: Version, confirm: Collection[str]) -> None:
+    changes = plan.interface_changes(old.signature, new.signature) if old else []
+    if changes and "interface" not in confirm:
+        raise InterfaceChanged(f"{old} -> {new.number}: {'; '.join(changes)}", changes=changes)
+
+
+def _begin(
+    actor: Actor,
+    placement: Placement,
+    kind: RolloutKind,
+    servers: list[Server],
+    *,
+    to: Version | None,
+    reason: str,
+    confirm: Collection[str],
+) -> Rollout:
+    """One rollout with a run per server. A rollback's runs start at once, the others one after another."""
+    if not servers:
+        raise NoServers(f"{placement.environment} has no active server that is not cordoned")
+    now = timezone.now()
+    at_once = kind != RolloutKind.PROMOTE
+    hot = hot_servers(placement, to) if to else frozenset()
+    try:
+        with transaction.atomic():
+            rollout = Rollout.objects.create(
+                placement=placement,
+                kind=kind,
+                state=RolloutState.RUNNING if at_once else RolloutState.QUEUED,
+                from_version=placement.active,
+                to_version=to,
+                plan={"hot": sorted(hot), "confirmed": sorted(confirm), "servers": [s.name for s in servers]},
+                reason=reason,
+                actor=actor.name,
+                actor_kind=actor.kind,
+                created_at=now,
+                started_at=now if at_once else None,
+            )
+            runs = [
+                Run(
+                    rollout=rollout,
+                    server=server,
+                    model=placement.model,
+                    position=position,
+                    state=RunState.RUNNING if at_once else RunState.QUEUED,
+                    started_at=now if at_once else None,
+                    recipe=plan.recipe(kind, is_hot=server.name in hot, has_passed_shadow=kind == RolloutKind.ROLLBACK),
+                )
+                for position, server in enumerate(servers)
+            ]
+            Run.objects.bulk_create(runs)
+            _record_begin(actor, rollout)
+            _wake(rollout, runs if at_once else [])
+    except IntegrityError as error:
+        moving = active_rollout(placement)
+        if moving is None:
+            raise
+        raise _rollout_active(moving) from error
+    return rollout
+
+
+def _wake(rollout: Rollout, runs: list[Run]) -> None:
+    """Wake the runs that start at once (one message per server), else the rollout itself."""
+    for run in runs:
+        wake("conch.advance_run", run_id=run.pk)
+    if not runs:
+        wake("conch.advance_rollout", rollout_id=rollout.pk)
+
+
+def _record_begin(actor: Actor, rollout: Rollout) -> None:
+    placement = rollout.placement
+    detail: dict[str, Any] = {"kind": rollout.kind, "from": None, "to": None, "plan": rollout.plan}
+    if rollout.from_version:
+        detail["from"] = rollout.from_version.number
+    if rollout.to_version:
+        detail["to"] = rollout.to_version.number
+    verbs = {RolloutKind.PROMOTE: "promote", RolloutKind.ROLLBACK: "roll_back", RolloutKind.UNLOAD: "unload"}
+    record(
+        actor,
+        verbs.get(RolloutKind(rollout.kind), "retire_standby"),
+        subject_kind="rollout",
+        subject=str(rollout.pk),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=rollout.reason,
+        **detail,
+    )

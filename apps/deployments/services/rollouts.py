@@ -1,0 +1,175 @@
+"""How a rollout goes from run to run and ends. One locked transaction each time; nothing outside is called."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from apps.audit.services import record
+from apps.common.actor import CLOCK
+from apps.common.dispatch import wake
+from apps.common.transitions import try_move
+from apps.deployments import plan
+from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.work import work
+from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN, RolloutKind, RolloutState, RunDirection, RunState
+
+LOOK_AGAIN_S = 5.0
+RETIRE_AGAIN_S = 300
+
+
+def advance_rollout(rollout_id: int, *, now: datetime) -> None:
+    """Start what is next, or end the rollout; nothing when a run is under way."""
+    with transaction.atomic():
+        rollout = (
+            Rollout.objects.select_for_update(of=("self",))
+            .select_related("placement__environment", "placement__model", "from_version", "to_version")
+            .filter(pk=rollout_id, state__in=ACTIVE_ROLLOUT)
+            .first()
+        )
+        if rollout is None:
+            return
+        if rollout.state == RolloutState.QUEUED:
+            try_move(rollout, RolloutState.RUNNING, started_at=now)
+        if rollout.state == RolloutState.RUNNING:
+            _go_forward(rollout, now)
+        elif rollout.state == RolloutState.REVERTING:
+            _go_back(rollout, now)
+        Rollout.objects.filter(pk=rollout.pk).update(due_at=now + timedelta(seconds=LOOK_AGAIN_S))
+
+
+def _go_forward(rollout: Rollout, now: datetime) -> None:
+    runs = list(rollout.runs.filter(direction=RunDirection.FORWARD).order_by("position"))
+    failed = [run for run in runs if run.state in (RunState.FAILED, RunState.CANCELLED)]
+    if failed and rollout.kind == RolloutKind.PROMOTE:
+        _turn_back(rollout, failed[0], now)
+        return
+    active = [run for run in runs if run.state in ACTIVE_RUN]
+    if active:
+        if active[0].state == RunState.QUEUED:
+            _start(active[0], now)
+        return
+    if len(failed) < len(runs) and not _settle(rollout, runs, now):
+        return
+    _finish_forward(rollout, runs, failed, now)
+
+
+def _start(run: Run, now: datetime) -> None:
+    if try_move(run, RunState.RUNNING, started_at=now, due_at=now):
+        wake("conch.advance_run", run_id=run.pk)
+
+
+def _turn_back(rollout: Rollout, failed: Run, now: datetime) -> None:
+    rollout.runs.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=now)
+    server = failed.server.name
+    try_move(rollout, RolloutState.REVERTING, error={**failed.error, "server": server, "run": failed.pk})
+    _go_back(rollout, now)
+
+
+def _go_back(rollout: Rollout, now: datetime) -> None:
+    """Put back every server a forward run changed, all at once; then end."""
+    forward = list(rollout.runs.filter(direction=RunDirection.FORWARD).select_related("server").order_by("position"))
+    if any(run.state in ACTIVE_RUN for run in forward):
+        return
+    changed = [run for run in forward if run.has_changed_server]
+    reverts = list(rollout.runs.filter(direction=RunDirection.REVERT))
+    recipe = plan.revert_recipe(has_old=rollout.from_version is not None)
+    reverts += _start_missing(rollout, RunDirection.REVERT, recipe, like=changed, there=reverts, now=now)
+    if any(run.state in ACTIVE_RUN for run in reverts):
+        return
+    failed = [run for run in reverts if run.state != RunState.SUCCEEDED]
+    placement = rollout.placement
+    if changed and placement.standby_id:
+        Placement.objects.filter(pk=placement.pk).update(standby=None, standby_until=None)
+    _end(
+        rollout, RolloutState.FAILED if failed else RolloutState.ROLLED_BACK, now, error=_with_reverts(rollout, failed)
+    )
+
+
+def _with_reverts(rollout: Rollout, failed: list[Run]) -> dict[str, Any]:
+    if not failed:
+        return rollout.error
+    return {**rollout.error, "not_put_back": [{"server": run.server.name, **run.error} for run in failed]}
+
+
+def _settle(rollout: Rollout, runs: list[Run], now: datetime) -> bool:
+    """Write what now serves into each repository, once, on its first server that changed; True when all is written."""
+    by_repository: dict[int, Run] = {}
+    for run in runs:
+        if run.state == RunState.SUCCEEDED:
+            by_repository.setdefault(run.server.repository_id, run)
+    settling = list(rollout.runs.filter(direction=RunDirection.SETTLE))
+    settling += _start_missing(
+        rollout, RunDirection.SETTLE, list(plan.SETTLE), like=list(by_repository.values()), there=settling, now=now
+    )
+    return not any(run.state in ACTIVE_RUN for run in settling)
+
+
+def _start_missing(
+    rollout: Rollout, direction: RunDirection, recipe: list[str], *, like: list[Run], there: list[Run], now: datetime
+) -> list[Run]:
+    have = {run.server_id for run in there}
+    made = [
+        Run.objects.create(
+            rollout=rollout,
+            server=run.server,
+            model_id=run.model_id,
+            direction=direction,
+            position=run.position,
+            state=RunState.RUNNING,
+            started_at=now,
+            recipe=recipe,
+        )
+        for run in like
+        if run.server_id not in have
+    ]
+    for run in made:
+        wake("conch.advance_run", run_id=run.pk)
+    return made
+
+
+def _finish_forward(rollout: Rollout, runs: list[Run], failed: list[Run], now: datetime) -> None:
+    """Move the placement's pointers and end. A rollback that reached some servers has moved them."""
+    succeeded = [run for run in runs if run.state == RunState.SUCCEEDED]
+    if succeeded:
+        _point(rollout, succeeded[0], now)
+    elif rollout.kind == RolloutKind.RETIRE:
+        later = now + timedelta(seconds=RETIRE_AGAIN_S)
+        Placement.objects.filter(pk=rollout.placement_id).update(standby_until=later)
+    error: dict[str, Any] = {}
+    if failed:
+        error = {**failed[0].error, "servers": [run.server.name for run in failed]}
+    unsettled = rollout.runs.filter(direction=RunDirection.SETTLE, state=RunState.FAILED).first()
+    if unsettled is not None and not error:
+        error = {**unsettled.error, "code": "not_persisted"}
+    _end(rollout, RolloutState.FAILED if failed else RolloutState.SUCCEEDED, now, error=error)
+
+
+def _point(rollout: Rollout, run: Run, now: datetime) -> None:
+    final = work(run.pk).sets[1]
+    old, window_s = rollout.from_version, rollout.placement.environment.standby_window_s
+    is_kept = old is not None and old.pk != rollout.to_version_id and old.number in final
+    Placement.objects.filter(pk=rollout.placement_id).update(
+        active=rollout.to_version,
+        standby=old if is_kept else None,
+        standby_until=now + timedelta(seconds=window_s) if is_kept else None,
+        **({} if rollout.kind == RolloutKind.RETIRE else {"since": now}),
+    )
+
+
+def _end(rollout: Rollout, state: RolloutState, now: datetime, *, error: dict[str, Any]) -> None:
+    if not try_move(rollout, state, finished_at=now, error=error):
+        return
+    placement = rollout.placement
+    record(
+        CLOCK,
+        f"rollout_{state}",
+        subject_kind="rollout",
+        subject=str(rollout.pk),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=error.get("message", ""),
+        kind=rollout.kind,
+        seconds=round((now - rollout.created_at).total_seconds(), 3),
+        error=error,
+    )

@@ -1,0 +1,106 @@
+"""How a worker walks one run: claim it, record each step, give it back. Every call is safe to repeat."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from apps.common.dispatch import wake
+from apps.common.errors import ControlPlaneError
+from apps.common.keeping import error_document
+from apps.common.transitions import try_move
+from apps.deployments.models import Run, StepRun
+from apps.deployments.states import RolloutState, RunDirection, RunState, StepState
+
+
+def claim_run(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bool:
+    """Take the run's lease by compare-and-set; False when it is not running or somebody holds it."""
+    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    return bool(
+        Run.objects.filter(free, pk=run_id, state=RunState.RUNNING).update(
+            lease_owner=owner, lease_until=now + timedelta(seconds=lease_s)
+        )
+    )
+
+
+def renew_lease(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bool:
+    """Hold on to the lease; False when it was lost."""
+    held = Run.objects.filter(pk=run_id, lease_owner=owner, state=RunState.RUNNING)
+    return bool(held.update(lease_until=now + timedelta(seconds=lease_s)))
+
+
+def release_run(run_id: int, *, owner: str, due_at: datetime, waiting_for: str, after_s: float) -> None:
+    """Give the run back until `due_at` and ask to be called again then."""
+    held = Run.objects.filter(pk=run_id, lease_owner=owner)
+    if held.update(lease_owner="", lease_until=None, due_at=due_at, waiting_for=waiting_for):
+        wake("conch.advance_run", after_s=after_s, run_id=run_id)
+
+
+def is_wanted(run: Run) -> bool:
+    """Whether the rollout still wants this run: an abort turns forward runs away at the next step."""
+    state = type(run.rollout).objects.values_list("state", flat=True).get(pk=run.rollout_id)
+    return run.direction != RunDirection.FORWARD or state == RolloutState.RUNNING
+
+
+def begin_step(run: Run, name: str, *, now: datetime) -> StepRun:
+    """The step's row, counting one more call. A row found RUNNING tells that a worker was lost in it."""
+    position = run.recipe.index(name)
+    step, is_new = StepRun.objects.get_or_create(
+        run=run, name=name, defaults={"position": position, "started_at": now, "calls": 1}
+    )
+    if not is_new:
+        was_lost = int(step.state == StepState.RUNNING)
+        StepRun.objects.filter(pk=step.pk, state__in=(StepState.RUNNING, StepState.WAITING)).update(
+            state=StepState.RUNNING, calls=F("calls") + 1, lost_workers=F("lost_workers") + was_lost
+        )
+        step.refresh_from_db()
+    return step
+
+
+def remember(step: StepRun, **memory: Any) -> None:
+    """Keep what the step must know when it is called again, before it acts on the world."""
+    step.memory = {**step.memory, **memory}
+    StepRun.objects.filter(pk=step.pk).update(memory=step.memory)
+
+
+def note_change(run: Run) -> None:
+    """Keep that the server is about to be changed: from here on, failing means putting it back."""
+    Run.objects.filter(pk=run.pk).update(has_changed_server=True)
+    run.has_changed_server = True
+
+
+def pass_step(step: StepRun, *, detail: dict[str, Any], now: datetime) -> None:
+    """The step is done."""
+    try_move(step, StepState.SUCCEEDED, detail=detail, finished_at=now)
+
+
+def wait_in_step(step: StepRun, *, is_failure: bool, why: str) -> None:
+    """The step wants to be called again; after a retryable error, one more failure is counted."""
+    try_move(
+        step,
+        StepState.WAITING,
+        failures=step.failures + int(is_failure),
+        detail={**step.detail, "waiting_for": why},
+    )
+
+
+def reroute(run: Run, recipe: list[str]) -> None:
+    """Walk another recipe from here on; steps already done stay done."""
+    Run.objects.filter(pk=run.pk).update(recipe=recipe)
+    run.recipe = recipe
+    StepRun.objects.filter(run=run).exclude(state=StepState.SUCCEEDED).delete()
+
+
+def end_run(
+    run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None, step: StepRun | None = None
+) -> None:
+    """Bring a run to its terminal state, once, and wake its rollout."""
+    kept = error_document(error) if error else {}
+    with transaction.atomic():
+        if step is not None and error is not None:
+            try_move(step, StepState.FAILED, error=kept, finished_at=now)
+        ended = try_move(run, state, error=kept, finished_at=now, waiting_for="", lease_owner="", lease_until=None)
+        if ended:
+            type(run.rollout).objects.filter(pk=run.rollout_id).update(due_at=now)
+            wake("conch.advance_rollout", rollout_id=run.rollout_id)

@@ -1,0 +1,139 @@
+"""Asking a server who it is, and what it serves. No database."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from apps.common.errors import ControlPlaneError
+from apps.common.text import SHOWN_CHARS, printable
+from apps.fleet import repositories
+from apps.fleet.errors import RepositoryDiffers
+from apps.serving.errors import NotExplicit
+from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServingBackend
+
+# How long a file system shared over a network may take to show the server a new directory.
+MARKER_PATIENCE_S = 3.0
+MARKER_PAUSE_S = 0.2
+# As long as a directory's name can be.
+NAME_CHARS = 255
+STRICT = (
+    "The server says it is not ready although it answers: it has strict readiness, and a model failed or is loading. "
+    "Start it with --strict-readiness=false: with strict readiness every load takes it out of its load balancer, "
+    "and one failed load may keep it out until a restart."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a server said when it was added: all is well with it, apart from `warnings`."""
+
+    server_name: str
+    version: str
+    extensions: tuple[str, ...]
+    control_mode: str
+    index: tuple[IndexEntry, ...] = field(repr=False)
+    warnings: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As the server's row keeps it."""
+        return {
+            "server_name": printable(self.server_name, limit=200),
+            "version": printable(self.version, limit=64),
+            "extensions": [printable(name, limit=100) for name in self.extensions[:50]],
+            "control_mode": self.control_mode,
+            "models": len({entry.model for entry in self.index}),
+            "loaded": sum(entry.state == Readiness.READY for entry in self.index),
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a server serves at one moment: the index's entries that have a version and a state.
+
+    `stamps` are the newest time stamps under the directories of the versions that are READY, in ns.
+    """
+
+    entries: tuple[IndexEntry, ...]
+    is_ready: bool
+    stamps: dict[tuple[str, int], int | None]
+
+
+def ask(backend: ServingBackend, *, server: str, root: Path, patience_s: float = MARKER_PATIENCE_S) -> Finding:
+    """Who the server is, once all that Conch needs of it holds; the error says which does not.
+
+    Raises ServerUnreachable, NotAnInferenceServer, ControlRefused, NotExplicit, and the errors of a
+    repository that is missing, cannot be written, or is not the one that the server reads.
+    """
+    info = backend.describe()
+    backend.index()
+    if backend.control_mode() != ControlMode.EXPLICIT:
+        raise NotExplicit(f"{server}: it does not take load and unload requests", server=server)
+    repositories.check_root(root)
+    index = _index_of_same_repository(backend, server=server, root=root, patience_s=patience_s)
+    return Finding(
+        server_name=info.name,
+        version=info.version,
+        extensions=info.extensions,
+        control_mode=str(ControlMode.EXPLICIT),
+        index=index,
+        warnings=() if backend.is_server_ready() else (STRICT,),
+    )
+
+
+def _index_of_same_repository(
+    backend: ServingBackend, *, server: str, root: Path, patience_s: float
+) -> tuple[IndexEntry, ...]:
+    """The index, once a directory made just now turns up in it: equal names alone would prove nothing."""
+    there = set(repositories.listing(root))
+    with repositories.marker(root) as name:
+        end = time.monotonic() + patience_s
+        while True:
+            index = backend.index()
+            listed = {entry.model for entry in index}
+            if name in listed:
+                return tuple(entry for entry in index if entry.model != name)
+            if time.monotonic() >= end:
+                raise _differs(server, root, there=there, listed=listed)
+            time.sleep(MARKER_PAUSE_S)
+
+
+def _differs(server: str, root: Path, *, there: Collection[str], listed: Collection[str]) -> RepositoryDiffers:
+    missing = sorted(name for name in there if name not in listed)
+    extra = sorted(name for name in listed if name not in there)
+    seen = []
+    if missing:
+        seen.append(f"{len(missing)} of the directory's {len(there)} models are not in its index ({_some(missing)})")
+    if extra:
+        seen.append(f"its index lists {len(extra)} that the directory does not have ({_some(extra)})")
+    because = "; ".join(seen) or "a directory made there did not appear in its index"
+    return RepositoryDiffers(f"{server}: it does not read {root}: {because}", server=server, path=str(root))
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(printable(name, limit=60) for name in names[:3])
+    return f"{shown}, ..." if len(names) > len(names[:3]) else shown
+
+
+def look(backend: ServingBackend, *, root: Path) -> Sighting:
+    """What the server serves now; the repository's time stamps tell whether a version is still hot."""
+    index = backend.index()
+    is_ready = backend.is_server_ready()
+    entries = tuple(_kept(entry) for entry in index if entry.version is not None and len(entry.model) <= NAME_CHARS)
+    ready = [entry for entry in entries if entry.state == Readiness.READY]
+    stamps = {(entry.model, entry.version or 0): _stamp(root, entry) for entry in ready}
+    return Sighting(entries=entries, is_ready=is_ready, stamps=stamps)
+
+
+def _kept(entry: IndexEntry) -> IndexEntry:
+    return IndexEntry(entry.model, entry.version, entry.state, printable(entry.reason, limit=SHOWN_CHARS * 4))
+
+
+def _stamp(root: Path, entry: IndexEntry) -> int | None:
+    """None when the directory cannot be read here: then nothing is claimed about hotness."""
+    try:
+        return repositories.newest_stamp_ns(root, model=entry.model, number=entry.version or 0)
+    except ControlPlaneError:
+        return None

@@ -1,0 +1,28 @@
+"""The door to a repository's directory. No database: paths and bytes only.
+
+Nothing is written in place: files are staged beside the root, on the same file system, because a
+server lists every directory of the root as a model, hidden ones too. Then they are renamed in.
+"""
+
+from apps.fleet.repositories.configs import read_config, remove_model_config, write_config
+from apps.fleet.repositories.root import check_root, free_bytes, listing, marker, sweep
+from apps.fleet.repositories.shadows import make_shadow, remove_shadow
+from apps.fleet.repositories.stamps import newest_stamp_ns, strange_entries
+from apps.fleet.repositories.versions import Published, publish_version
+
+__all__ = [
+    "Published",
+    "check_root",
+    "free_bytes",
+    "listing",
+    "make_shadow",
+    "marker",
+    "newest_stamp_ns",
+    "publish_version",
+    "read_config",
+    "remove_model_config",
+    "remove_shadow",
+    "strange_entries",
+    "sweep",
+    "write_config",
+]

@@ -1,0 +1,88 @@
+"""Reading environments, repositories, servers and what was seen on them."""
+
+from django.db.models import QuerySet
+
+from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
+from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Server
+from apps.fleet.sealing import unseal
+from apps.serving.connections import connection
+from apps.serving.protocol import Address, ServingBackend
+
+
+def environments() -> QuerySet[Environment]:
+    """Every environment, left to right."""
+    return Environment.objects.order_by("rank", "name")
+
+
+def get_environment(name: str) -> Environment:
+    """The environment of that name, or EnvironmentUnknown."""
+    found = Environment.objects.filter(name=name).first()
+    if found is None:
+        raise EnvironmentUnknown(f"there is no environment {name[:140]!r}", field="environment")
+    return found
+
+
+def repositories(*, environment: str = "") -> QuerySet[Repository]:
+    """Repositories with their environment, by name."""
+    found = Repository.objects.select_related("environment").order_by("name")
+    return found.filter(environment__name=environment) if environment else found
+
+
+def get_repository(name: str) -> Repository:
+    """The repository of that name, or RepositoryUnknown."""
+    found = repositories().filter(name=name).first()
+    if found is None:
+        raise RepositoryUnknown(f"there is no repository {name[:140]!r}", field="repository")
+    return found
+
+
+def servers(*, environment: str = "", state: str = "") -> QuerySet[Server]:
+    """Servers with environment, repository and observation, by environment and name."""
+    found = Server.objects.select_related("environment", "repository", "observation")
+    if environment:
+        found = found.filter(environment__name=environment)
+    if state:
+        found = found.filter(state=state)
+    return found.order_by("environment__rank", "environment__name", "name")
+
+
+def get_server(name: str) -> Server:
+    """The server of that name, or ServerUnknown."""
+    found = servers().filter(name=name).first()
+    if found is None:
+        raise ServerUnknown(f"there is no server {name[:140]!r}", field="server")
+    return found
+
+
+def address(server: Server) -> Address:
+    """Where the server listens, with the key to its control API opened."""
+    return Address(
+        name=server.name,
+        grpc=server.grpc,
+        http=server.http,
+        metrics=server.metrics,
+        control_key=server.control_key,
+        control_value=unseal(server.sealed_control_value, server=server.name),
+    )
+
+
+def connect(server: Server) -> ServingBackend:
+    """This process's connection to the server."""
+    return connection(server.kind, address(server))
+
+
+def observed(
+    *, model: str = "", environment: str = "", server: str = "", server_ids: list[int] | None = None
+) -> QuerySet[ObservedVersion]:
+    """Versions as last seen, with their server, by server, model and number."""
+    found = ObservedVersion.objects.select_related("server", "server__environment")
+    wanted = {"model": model, "server__environment__name": environment, "server__name": server}
+    found = found.filter(**{name: value for name, value in wanted.items() if value})
+    if server_ids is not None:
+        found = found.filter(server_id__in=server_ids)
+    return found.order_by("server__name", "model", "version")
+
+
+def parts() -> QuerySet[Part]:
+    """Conch's own parts as they last found themselves, by name."""
+    return Part.objects.order_by("name")

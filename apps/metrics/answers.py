@@ -1,0 +1,133 @@
+"""Prometheus's answers, shared by everybody who looks: many viewers cost what one does.
+
+One question is asked once per process at a time and its answer kept for a few seconds, in this process and in the
+shared cache. While Prometheus does not answer, one question at a time tries again and all others are told at once.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock
+from time import monotonic
+
+from django.conf import settings
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from apps.metrics.errors import PrometheusFailed, PrometheusTimeout, PrometheusUnreachable
+from apps.metrics.prometheus import Prometheus, Reply
+from apps.metrics.windows import Window, keep_s
+
+REST_AFTER_FAILURE_S = 4.0
+CACHE_REST_S = 10.0
+_MOST_KEPT = 512
+_log = logging.getLogger(__name__)
+
+
+class SharedCache:
+    """The cache all processes share; without it each process keeps its own answers only."""
+
+    def __init__(self) -> None:
+        self._rests_until = 0.0
+
+    def get(self, key: str) -> Reply | None:
+        """What another process was told, if anything."""
+        found = self._try(lambda: cache.get(f"chart:{key}"))
+        return found if isinstance(found, Reply) else None
+
+    def put(self, key: str, reply: Reply, *, keep_s: int) -> None:
+        """Let the other processes know."""
+        self._try(lambda: cache.set(f"chart:{key}", reply, keep_s))
+
+    def _try(self, use: Callable[[], object]) -> object:
+        if monotonic() < self._rests_until:
+            return None
+        try:
+            return use()
+        except (RedisError, OSError) as error:
+            self._rests_until = monotonic() + CACHE_REST_S
+            _log.warning("the shared cache does not answer (%s): charts do without it", error)
+            return None
+
+
+class Answers:
+    """What one Prometheus said lately."""
+
+    def __init__(self, url: str, *, rest_after_failure_s: float = REST_AFTER_FAILURE_S) -> None:
+        self._url = url
+        self._cache = SharedCache()
+        self._rest_after_failure_s = rest_after_failure_s
+        self._prometheus = Prometheus(url)
+        self._lock = Lock()
+        self._kept: dict[str, tuple[float, Future[Reply]]] = {}
+        self._failure: PrometheusFailed | None = None
+        self._rests_until = 0.0
+        self._is_trying_again = False
+
+    def over(self, promql: str, window: Window) -> Reply:
+        """The answer of a few seconds ago or a fresh one; PrometheusFailed."""
+        key = hashlib.sha256(f"{self._url} {promql} {window}".encode()).hexdigest()
+        with self._lock:
+            until, future = self._kept.get(key, (0.0, None))
+            is_mine = future is None or until < monotonic()
+            if future is None or is_mine:
+                future = Future()
+                self._forget_old()
+                self._kept[key] = (float("inf"), future)
+        if is_mine:
+            self._fill(future, lambda: self._fetch(key, promql, window))
+            self._kept[key] = (monotonic() + keep_s(window), future)
+        return future.result()
+
+    def _forget_old(self) -> None:
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept = {key: kept for key, kept in self._kept.items() if kept[0] > monotonic()}
+
+    @staticmethod
+    def _fill(future: Future[Reply], fetch: Callable[[], Reply]) -> None:
+        """Whoever waits on `future` gets the answer, or what went wrong: nobody waits for ever."""
+        try:
+            future.set_result(fetch())
+        except BaseException as error:
+            future.set_exception(error)
+            if not isinstance(error, PrometheusFailed):
+                raise
+
+    def _fetch(self, key: str, promql: str, window: Window) -> Reply:
+        if (reply := self._cache.get(key)) is not None:
+            return reply
+        self._ask_leave()
+        failure: PrometheusFailed | None = None
+        try:
+            reply = self._prometheus.over(promql, window)
+        except (PrometheusUnreachable, PrometheusTimeout) as error:
+            failure = error
+            raise
+        finally:
+            self._note(failure)
+        self._cache.put(key, reply, keep_s=keep_s(window))
+        return reply
+
+    def _ask_leave(self) -> None:
+        """Raise the last failure again while Prometheus rests, or while another question tries."""
+        with self._lock:
+            if self._failure is None:
+                return
+            if self._is_trying_again or monotonic() < self._rests_until:
+                raise self._failure.with_traceback(None)
+            self._is_trying_again = True
+
+    def _note(self, failure: PrometheusFailed | None) -> None:
+        with self._lock:
+            self._failure, self._is_trying_again = failure, False
+            self._rests_until = monotonic() + self._rest_after_failure_s
+
+
+_answers: dict[str, Answers] = {}
+
+
+def answers() -> Answers:
+    """Those of the Prometheus that the settings name."""
+    url = settings.CONCH["prometheus_url"]
+    return _answers.setdefault(url, Answers(url))

@@ -1,0 +1,179 @@
+"""The door to Prometheus: the only client of it. A value, no value and each kind of failure are told apart."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import sleep
+from typing import Any
+
+import requests
+from prometheus_api_client import PrometheusConnect
+from prometheus_api_client.exceptions import PrometheusApiClientException
+from requests.adapters import Retry
+
+from apps.common.text import printable
+from apps.metrics.errors import (
+    PrometheusFailed,
+    PrometheusRefusedQuery,
+    PrometheusTimeout,
+    PrometheusUnreachable,
+    PrometheusUnwell,
+    QueryTooSlow,
+)
+from apps.metrics.windows import MAX_POINTS, Window
+
+CONNECT_TIMEOUT_S = 1.0
+READ_TIMEOUT_S = 2.0
+# Prometheus gives up first, so that a query too heavy is told apart from a Prometheus that hangs.
+EVALUATION_TIMEOUT_S = 1.8
+POST_FROM_CHARS = 1_500
+PAUSE_BEFORE_RETRY_S = 0.1
+_REASON_CHARS = 300
+_BUSY = {502, 503, 504}
+_OUT_OF_TIME = {"timeout", "canceled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of an answer: its labels, and a value or None at each point of the grid asked for."""
+
+    labels: Mapping[str, str]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What Prometheus found; no series means no data, which is not zero. `warnings` are its own words."""
+
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Session(requests.Session):
+    """Sends a POST's parameters in its body, and keeps the last response: the client drops its warnings."""
+
+    last: requests.Response | None = None
+
+    def request(self, method: str | bytes, url: str | bytes, **options: Any) -> requests.Response:  # type: ignore[override]
+        """As requests does it."""
+        self.last = None
+        if method == "POST":
+            options["data"] = options.pop("params", None)
+        self.last = super().request(method, url, **options)
+        return self.last
+
+
+class Prometheus:
+    """Asks one Prometheus; every call has a deadline."""
+
+    def __init__(
+        self, url: str, *, connect_timeout_s: float = CONNECT_TIMEOUT_S, read_timeout_s: float = READ_TIMEOUT_S
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._timeout_s = (connect_timeout_s, read_timeout_s)
+        self._evaluation_s = min(EVALUATION_TIMEOUT_S, 0.9 * read_timeout_s)
+
+    def over(self, promql: str, window: Window) -> Reply:
+        """`promql` at every point of `window`; points without a value, NaN and infinities are None."""
+        if len(window) > MAX_POINTS:
+            raise PrometheusRefusedQuery(f"{len(window):,} points are more than Prometheus gives ({MAX_POINTS:,})")
+        start, end = (datetime.fromtimestamp(second, tz=UTC) for second in (window.start_s, window.end_s))
+
+        def call(client: Any) -> tuple[Series, ...]:
+            rows = client.custom_query_range(
+                promql,
+                start,
+                end,
+                f"{window.step_s}",
+                params={"timeout": f"{self._evaluation_s:g}"},
+                timeout=self._timeout_s,
+            )
+            return tuple(Series(dict(row["metric"]), _on_grid(row["values"], window)) for row in rows)
+
+        return self._ask(call, method="POST" if len(promql) > POST_FROM_CHARS else "GET")
+
+    def _ask(self, call: Callable[[Any], tuple[Series, ...]], *, method: str) -> Reply:
+        """Ask once, and once more after a short pause when Prometheus says it is busy."""
+        with _Session() as session:
+            client = PrometheusConnect(url=self._url, retry=Retry(0, read=False), session=session, method=method)
+            series = _translated(lambda: call(client), session)
+            if series is None:
+                sleep(PAUSE_BEFORE_RETRY_S)
+                series = _translated(lambda: call(client), session)
+            if series is None:
+                raise _failure(session)
+            return Reply(series, _warnings(session))
+
+
+def _translated(call: Callable[[], tuple[Series, ...]], session: _Session) -> tuple[Series, ...] | None:
+    """The answer; None when Prometheus is busy; our own error for everything else."""
+    try:
+        return call()
+    except PrometheusApiClientException as error:
+        if _is_busy(session):
+            return None
+        raise _failure(session) from error
+    except requests.Timeout as error:
+        raise PrometheusTimeout("Prometheus did not answer in time") from error
+    except requests.ConnectionError as error:
+        raise PrometheusUnreachable(f"Prometheus did not answer: {_why(error)}") from error
+    except (requests.RequestException, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _failure(session) from error
+
+
+def _is_busy(session: _Session) -> bool:
+    is_out_of_time = _document(session).get("errorType") in _OUT_OF_TIME
+    return session.last is not None and session.last.status_code in _BUSY and not is_out_of_time
+
+
+def _failure(session: _Session) -> PrometheusFailed:
+    """What an answer that is no result means: refused, out of time or unwell, in Prometheus's own words."""
+    status = session.last.status_code if session.last is not None else 0
+    document = _document(session)
+    reason = printable(str(document.get("error", "")), limit=_REASON_CHARS)
+    if document.get("errorType") in _OUT_OF_TIME:
+        return QueryTooSlow(f"Prometheus gave up on the query: {reason}")
+    if document.get("status") == "error" and status < requests.codes.server_error:
+        return PrometheusRefusedQuery(f"Prometheus refused the query: {reason or status}", reason=reason)
+    if status == requests.codes.ok:
+        reason = "not in its own format"
+    return PrometheusUnwell(f"Prometheus answered {status}{': ' if reason else ''}{reason}")
+
+
+def _document(session: _Session) -> dict[str, Any]:
+    """The last answer's JSON object; empty when it is none."""
+    try:
+        document = session.last.json() if session.last is not None else {}
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _warnings(session: _Session) -> tuple[str, ...]:
+    if session.last is None or b'"warnings"' not in session.last.content:
+        return ()
+    found = _document(session).get("warnings") or ()
+    return tuple(printable(str(warning), limit=_REASON_CHARS) for warning in found)
+
+
+def _why(error: BaseException) -> str:
+    """The operating system's words for a broken connection, dug out of the layers around them."""
+    seen: list[BaseException] = [error]
+    for one in seen:
+        if isinstance(one, OSError) and one.strerror:
+            return one.strerror.lower()
+        inner = (one.__cause__, one.__context__, getattr(one, "reason", None), *one.args)
+        seen += [other for other in inner if isinstance(other, BaseException) and other not in seen]
+    return "the connection broke"
+
+
+def _on_grid(samples: list[tuple[float, str]], window: Window) -> tuple[float | None, ...]:
+    """Values at each point of the window: what Prometheus leaves out stays a gap."""
+    known = {round(moment): value for moment, value in samples}
+    return tuple(_number(known.get(second)) for second in range(window.start_s, window.end_s + 1, window.step_s))
+
+
+def _number(text: str | None) -> float | None:
+    value = float("nan") if text is None else float(text)
+    return value if math.isfinite(value) else None

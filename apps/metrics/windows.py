@@ -1,0 +1,46 @@
+"""Which points in time a chart asks for. Pure: the same for everybody who looks within the same few seconds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from apps.metrics.errors import BadRange
+
+MAX_POINTS = 11_000
+SHORTEST_S, LONGEST_S = 60, 30 * 86_400
+USUAL_S = 900
+POINTS = 240
+SCRAPES_PER_RATE = 4
+SLOT_S = 4
+_STEPS_S = (1, 2, 4, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 14_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The points in time a chart is drawn at: from `start_s`, every `step_s`, to `end_s`, in Unix seconds."""
+
+    start_s: int
+    end_s: int
+    step_s: int
+
+    def __len__(self) -> int:
+        return (self.end_s - self.start_s) // self.step_s + 1
+
+
+def window_for(range_s: int, *, now: datetime, scrape_interval_s: int) -> Window:
+    """The last `range_s` up to the beginning of the current slot, in about 240 steps, none shorter than a scrape."""
+    if not SHORTEST_S <= range_s <= LONGEST_S:
+        raise BadRange(f"range_s is {range_s}", field="range_s")
+    step_s = next(step for step in _STEPS_S if step >= max(scrape_interval_s, range_s / POINTS))
+    slot_s = min(step_s, SLOT_S)
+    end_s = int(now.timestamp()) // slot_s * slot_s
+    return Window(start_s=end_s - range_s // step_s * step_s, end_s=end_s, step_s=step_s)
+
+
+def rate_window_s(window: Window, *, scrape_interval_s: int) -> int:
+    """How long a rate looks back: over enough scrapes, and over everything between two points."""
+    return max(SCRAPES_PER_RATE * scrape_interval_s, window.step_s)
+
+
+def keep_s(window: Window) -> int:
+    """How long an answer over this window may be shown again."""
+    return max(2, min(window.step_s, SLOT_S))

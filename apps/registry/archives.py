@@ -1,0 +1,212 @@
+"""Reading .zip and .tar.gz entry by entry, whatever they hold. Faults of the formats get their names here."""
+
+import gzip
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Protocol
+
+from apps.registry.refusals import ArchiveCorrupt, ArchiveEncrypted, CompressionUnknown, NotAnArchive, TooManyEntries
+from apps.registry.tape import Tape
+
+ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+GZIP_START = b"\x1f\x8b"
+ENCRYPTED_FLAG, UTF8_FLAG = 0x1, 0x800
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# The directory at a .zip's end is read whole; real names are short.
+DIRECTORY_BYTES_PER_ENTRY = 2_048
+END_BYTES = 22 + 65_535
+ZIP64_MARK = 0xFFFFFFFF
+
+_BROKEN = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    gzip.BadGzipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    LookupError,
+)
+
+
+class EntryKind(StrEnum):
+    """What an archive says an entry is."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    DEVICE = "device"
+
+
+class Stream(Protocol):
+    """An entry's bytes; raises ArchiveCorrupt."""
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes, none at the end."""
+
+    def close(self) -> None:
+        """Give it back; the archive stays open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry as the archive tells it: nothing in `name` is to be trusted."""
+
+    name: str
+    kind: EntryKind
+    open: Callable[[], Stream]
+
+
+def entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
+    """The archive's entries in their order; each must be read, or left, before the next is asked for."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start in ZIP_STARTS:
+        return _zip_entries(path, max_entries=max_entries)
+    if start.startswith(GZIP_START):
+        return _tar_entries(path, max_entries=max_entries, max_bytes=max_bytes)
+    raise NotAnArchive("the upload is neither a .zip nor a .tar.gz", field="file")
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """What the libraries say about damaged bytes, as one error."""
+    try:
+        yield
+    except _BROKEN as error:
+        raise ArchiveCorrupt(f"the archive is damaged or cut off: {error or type(error).__name__}") from error
+
+
+class _Checked:
+    """A stream of the libraries, whose errors get Conch's name."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+
+    def read(self, size: int) -> bytes:
+        with _reading():
+            return self._source.read(size)
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def _zip_entries(path: Path, *, max_entries: int) -> Generator[Entry, None, None]:
+    _check_directory(path, max_entries)
+    with _reading():
+        archive = zipfile.ZipFile(path)
+    with archive:
+        for info in archive.infolist():
+            yield _zip_entry(archive, info)
+
+
+def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Entry:
+    name = _zip_name(info)
+    kind = _kind_of_mode(info.external_attr >> 16, is_directory=name.endswith("/"))
+    if info.flag_bits & ENCRYPTED_FLAG:
+        raise ArchiveEncrypted(name)
+    if info.compress_type not in METHODS:
+        raise CompressionUnknown(name)
+
+    def opened() -> Stream:
+        with _reading():
+            return _Checked(archive.open(info))
+
+    return Entry(name, kind, opened)
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """The whole name: the library cuts it at a NUL, and takes names without a mark for code page 437."""
+    if info.flag_bits & UTF8_FLAG:
+        return info.orig_filename
+    return info.orig_filename.encode("cp437").decode("utf-8", "surrogateescape")
+
+
+def _kind_of_mode(mode: int, *, is_directory: bool) -> EntryKind:
+    kinds = {0: EntryKind.FILE, stat.S_IFREG: EntryKind.FILE, stat.S_IFDIR: EntryKind.DIRECTORY}
+    kind = kinds.get(stat.S_IFMT(mode), EntryKind.LINK if stat.S_ISLNK(mode) else EntryKind.DEVICE)
+    return EntryKind.DIRECTORY if is_directory and kind == EntryKind.FILE else kind
+
+
+def _check_directory(path: Path, max_entries: int) -> None:
+    """Refuse a directory too large to be read into memory, before the library reads it."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - END_BYTES - 20))
+        tail = file.read()
+        at = tail.rfind(b"PK\x05\x06")
+        if at < 0 or len(tail) < at + 22:
+            raise ArchiveCorrupt("the archive is cut off: a .zip ends with its directory, and there is none")
+        count, directory_bytes = struct.unpack("<HI", tail[at + 10 : at + 16])
+        if directory_bytes == ZIP64_MARK or count == 0xFFFF:  # noqa: PLR2004
+            directory_bytes = _zip64_directory_bytes(file, tail, at, directory_bytes)
+    if directory_bytes > max_entries * DIRECTORY_BYTES_PER_ENTRY:
+        raise TooManyEntries(f"the archive has more than {max_entries:,} entries", limit=max_entries)
+
+
+def _zip64_directory_bytes(file: IO[bytes], tail: bytes, at: int, directory_bytes: int) -> int:
+    locator = tail[max(0, at - 20) : at]
+    if not locator.startswith(b"PK\x06\x07"):
+        return directory_bytes
+    file.seek(min(struct.unpack("<Q", locator[8:16])[0], 2**62))
+    record = file.read(56)
+    if not record.startswith(b"PK\x06\x06") or len(record) < 56:  # noqa: PLR2004
+        raise ArchiveCorrupt("the archive is damaged: its 64-bit directory is not where it should be")
+    return int(struct.unpack("<Q", record[40:48])[0])
+
+
+def _tar_entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
+    with gzip.open(path, "rb") as unpacked:
+        tape = Tape(unpacked, max_bytes=max_bytes, max_entries=max_entries)
+        try:
+            archive = tarfile.TarFile(fileobj=tape, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
+        except tarfile.ReadError as error:
+            raise NotAnArchive(f"there is no tar archive in the .gz: {error}", field="file") from error
+        except _BROKEN as error:
+            raise ArchiveCorrupt(f"the archive is damaged or cut off: {error or type(error).__name__}") from error
+        while (member := _next_member(archive)) is not None:
+            yield _tar_entry(archive, member)
+        _check_end(tape)
+
+
+def _next_member(archive: tarfile.TarFile) -> tarfile.TarInfo | None:
+    with _reading():
+        return archive.next()
+
+
+def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+    def opened() -> Stream:
+        with _reading():
+            source = archive.extractfile(member)
+        if source is None:
+            raise ArchiveCorrupt(f"the archive is damaged: {member.name[:200]!r} has no bytes")
+        return _Checked(source)
+
+    return Entry(member.name, _kind_of_member(member), opened)
+
+
+def _kind_of_member(member: tarfile.TarInfo) -> EntryKind:
+    if member.isreg():
+        return EntryKind.FILE
+    if member.isdir():
+        return EntryKind.DIRECTORY
+    return EntryKind.LINK if member.issym() or member.islnk() else EntryKind.DEVICE
+
+
+def _check_end(tape: Tape) -> None:
+    """The library ends quietly at a damaged header; only the closing block, and the .gz's own sum, tell."""
+    if not tape.is_at_closing_block:
+        raise ArchiveCorrupt("the archive is damaged or cut off: it ends without its closing block")
+    with _reading():
+        tape.drain()

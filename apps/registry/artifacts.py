@@ -1,0 +1,195 @@
+"""The artifact store: bytes received by streaming, addressed by SHA-256, sealed once checked. No database."""
+
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.common.errors import ControlPlaneError
+from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmpty, UploadTooLarge
+
+INCOMING, STAGING = "incoming", "staging"
+# Left free for everybody else on the file system.
+RESERVE_BYTES = 16 << 20
+LEFTOVER_AGE_S = 3_600
+SEALED_FILE_MODE = 0o444
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file on its way in: its name as the sender gave it, its bytes piece by piece, its size if known.
+
+    For Django's uploaded files: `Upload(file.name, file.chunks(), file.size)`.
+    """
+
+    filename: str
+    chunks: Iterable[bytes]
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A received file: its name among the incoming ones, its SHA-256 and size."""
+
+    name: str
+    digest: str
+    size_bytes: int
+
+
+def receive(store: Path, upload: Upload, *, limit_bytes: int) -> Received:
+    """Stream the upload into the store; on any failure nothing of it is left."""
+    if upload.size_bytes is not None:
+        _require_small(upload.size_bytes, limit_bytes)
+    name = secrets.token_hex(16)
+    target = store / INCOMING / name
+    with faults(store, needed_bytes=upload.size_bytes or 0):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        require_room(store, upload.size_bytes or 0)
+        try:
+            received = _stream(upload, target, limit_bytes=limit_bytes)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+        flush_directory(target.parent)
+    return received
+
+
+def _stream(upload: Upload, target: Path, *, limit_bytes: int) -> Received:
+    digest, size = hashlib.sha256(), 0
+    with target.open("xb") as writer:
+        for chunk in _pieces(upload):
+            size += len(chunk)
+            _require_small(size, limit_bytes)
+            digest.update(chunk)
+            writer.write(chunk)
+        if not size:
+            raise UploadEmpty("the upload has no bytes", field="file")
+        if upload.size_bytes is not None and size != upload.size_bytes:
+            raise UploadBroken(f"{size:,} of {upload.size_bytes:,} bytes came", field="file")
+        writer.flush()
+        os.fsync(writer.fileno())
+    return Received(name=target.name, digest=digest.hexdigest(), size_bytes=size)
+
+
+def _pieces(upload: Upload) -> Iterator[bytes]:
+    """The sender's bytes; an error of its connection is not one of our disk."""
+    pieces = iter(upload.chunks)
+    while True:
+        try:
+            piece = next(pieces, None)
+        except OSError as error:
+            raise UploadBroken(f"the upload broke off: {error}", field="file") from error
+        if piece is None:
+            return
+        yield piece
+
+
+def _require_small(size_bytes: int, limit_bytes: int) -> None:
+    if size_bytes > limit_bytes:
+        raise UploadTooLarge(f"the upload has more than {limit_bytes:,} bytes", field="file", limit_bytes=limit_bytes)
+
+
+def incoming(store: Path, name: str) -> Path:
+    """Where a received file waits for its check."""
+    return store / INCOMING / name
+
+
+def drop_incoming(store: Path, name: str) -> None:
+    """Remove a received file, if it is still there."""
+    if name:
+        incoming(store, name).unlink(missing_ok=True)
+
+
+@contextmanager
+def staging(store: Path) -> Iterator[Path]:
+    """A fresh directory in the store; what is still in it at the end is removed."""
+    directory = store / STAGING / secrets.token_hex(16)
+    with faults(store):
+        directory.mkdir(parents=True)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def seal(fresh: Path, target: Path) -> None:
+    """Flush `fresh` and rename it to its lasting place; the same bytes sealed before are kept instead."""
+    with faults(target.parent.parent):
+        for directory, _, files in os.walk(fresh):
+            for name in files:
+                os.chmod(os.path.join(directory, name), SEALED_FILE_MODE)
+            flush_directory(Path(directory))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fresh.rename(target)
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+        flush_directory(target.parent)
+        flush_directory(target.parent.parent)
+
+
+def sweep(store: Path, *, keep_incoming: Collection[str]) -> None:
+    """Remove old leftovers of processes that died: received files nobody waits for, staging."""
+    for entry in _old(store / INCOMING):
+        if entry.name not in keep_incoming:
+            Path(entry.path).unlink(missing_ok=True)
+    for entry in _old(store / STAGING):
+        shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _old(directory: Path) -> "list[os.DirEntry[str]]":
+    if not directory.is_dir():
+        return []
+    before = time.time() - LEFTOVER_AGE_S
+    return [entry for entry in os.scandir(directory) if _changed_at(entry) < before]
+
+
+def _changed_at(entry: "os.DirEntry[str]") -> float:
+    """A check under way touches its staging directory, see `intake`; a file that just went is not old."""
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime
+    except FileNotFoundError:
+        return time.time()
+
+
+def require_room(store: Path, needed_bytes: int) -> None:
+    """StoreFull unless `needed_bytes` and a reserve fit."""
+    free = shutil.disk_usage(store).free
+    if free < needed_bytes + RESERVE_BYTES:
+        raise StoreFull(
+            f"{needed_bytes:,} bytes are needed and {free:,} are free in the artifact store",
+            needed_bytes=needed_bytes,
+            free_bytes=free,
+        )
+
+
+@contextmanager
+def faults(store: Path, *, needed_bytes: int = 0) -> Iterator[None]:
+    """Turn what the operating system says within into Conch's errors."""
+    try:
+        yield
+    except OSError as error:
+        raise _fault(error, store, needed_bytes) from error
+
+
+def _fault(error: OSError, store: Path, needed_bytes: int) -> ControlPlaneError:
+    said = f"artifact store {store}: {error.strerror or error}"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreFull(f"{said}; {needed_bytes:,} bytes were needed", needed_bytes=needed_bytes)
+    return StoreBroken(said)
+
+
+def flush_directory(directory: Path) -> None:
+    """Make renames within the directory last through a power cut."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

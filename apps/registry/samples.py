@@ -1,0 +1,191 @@
+"""Sample tensors between JSON and arrays, and whether an answer is the expected one. Pure.
+
+An entry is {name, datatype, shape, data}: the shape as it goes over the wire, batch dimension
+included; `data` flat or nested, row by row. An expected output may carry `atol` and `rtol`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apps.common.text import printable
+from apps.registry.errors import SampleInvalid
+from apps.serving.protocol import Tensor
+
+INTEGERS: dict[str, Any] = {
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT32": np.int32,
+    "INT64": np.int64,
+    "UINT8": np.uint8,
+    "UINT16": np.uint16,
+    "UINT32": np.uint32,
+    "UINT64": np.uint64,
+}
+# BF16 travels as float32 in Conch; the adapter narrows it.
+FLOATS: dict[str, Any] = {"FP16": np.float16, "BF16": np.float32, "FP32": np.float32, "FP64": np.float64}
+DATATYPES = ("BOOL", *INTEGERS, *FLOATS, "BYTES")
+
+MAX_TENSORS = 64
+MAX_RANK = 16
+MAX_ELEMENTS = 1_000_000
+MAX_NAME_CHARS = 255
+DEFAULT_ATOL, DEFAULT_RTOL = 1e-5, 1e-3
+
+
+def clean_entries(entries: Any, *, what: str, are_expected: bool = False) -> list[dict[str, Any]]:
+    """The entries with flat data and, for expected ones, tolerances; SampleInvalid says which is wrong."""
+    if not isinstance(entries, list | tuple) or len(entries) > MAX_TENSORS:
+        raise SampleInvalid(f"{what} is not a list of at most {MAX_TENSORS} tensors", field=what)
+    cleaned = [_clean(entry, f"{what}[{position}]", are_expected) for position, entry in enumerate(entries)]
+    names = [entry["name"] for entry in cleaned]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SampleInvalid(f"{what}: {twice[0]!r} is there twice", field=what)
+    return cleaned
+
+
+def _clean(entry: Any, where: str, is_expected: bool) -> dict[str, Any]:  # noqa: FBT001
+    if not isinstance(entry, Mapping):
+        raise SampleInvalid(f"{where} is not an object", field=where)
+    strange = set(entry) - {"name", "datatype", "shape", "data", *(("atol", "rtol") if is_expected else ())}
+    if strange:
+        raise SampleInvalid(f"{where} has no field {printable(str(min(strange)), limit=60)!r}", field=where)
+    name, datatype = entry.get("name"), entry.get("datatype")
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARS or printable(name) != name:
+        raise SampleInvalid(f"{where}.name is not a tensor's name", field=f"{where}.name")
+    if datatype not in DATATYPES:
+        raise SampleInvalid(f"{where}.datatype is not one of {', '.join(DATATYPES)}", field=f"{where}.datatype")
+    shape = _clean_shape(entry.get("shape"), where)
+    data = _clean_data(entry.get("data"), str(datatype), shape, where)
+    cleaned = {"name": name, "datatype": datatype, "shape": shape, "data": data}
+    return cleaned | _tolerances(entry, where) if is_expected and datatype in FLOATS else cleaned
+
+
+def _clean_shape(shape: Any, where: str) -> list[int]:
+    is_list = isinstance(shape, list | tuple) and len(shape) <= MAX_RANK
+    if not is_list or not all(type(size) is int and 0 <= size <= MAX_ELEMENTS for size in shape):
+        raise SampleInvalid(f"{where}.shape is not a list of sizes", field=f"{where}.shape")
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise SampleInvalid(f"{where}.shape has more than {MAX_ELEMENTS:,} values", field=f"{where}.shape")
+    return list(shape)
+
+
+def _clean_data(data: Any, datatype: str, shape: list[int], where: str) -> list[Any]:
+    values = list(_flat(data, where))
+    if len(values) != math.prod(shape):
+        raise SampleInvalid(
+            f"{where}.data has {len(values):,} values, its shape {shape} needs {math.prod(shape):,}",
+            hint="The shape is the one on the wire: with the batch dimension in front where the model batches.",
+            field=f"{where}.data",
+        )
+    for position, value in enumerate(values):
+        if not _fits(value, datatype):
+            shown = printable(repr(value), limit=60)
+            raise SampleInvalid(f"{where}.data[{position}] = {shown} is no {datatype}", field=f"{where}.data")
+    return values
+
+
+def _flat(data: Any, where: str, depth: int = 0) -> Iterator[Any]:
+    if not isinstance(data, list | tuple) or depth > MAX_RANK:
+        raise SampleInvalid(f"{where}.data is not a list of values", field=f"{where}.data")
+    for value in data:
+        if isinstance(value, list | tuple):
+            yield from _flat(value, where, depth + 1)
+        else:
+            yield value
+
+
+def _fits(value: Any, datatype: str) -> bool:
+    if datatype == "BOOL":
+        return isinstance(value, bool)
+    if datatype == "BYTES":
+        return isinstance(value, str) and "\x00" not in value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if datatype in INTEGERS:
+        bounds = np.iinfo(INTEGERS[datatype])
+        return isinstance(value, int) and int(bounds.min) <= value <= int(bounds.max)
+    return _is_finite(value, datatype)
+
+
+def _is_finite(value: float, datatype: str) -> bool:
+    """JSON has no infinity, and a value beyond the datatype's range would become one."""
+    try:
+        return abs(float(value)) <= float(np.finfo(FLOATS[datatype]).max)
+    except OverflowError:
+        return False
+
+
+def _tolerances(entry: Mapping[str, Any], where: str) -> dict[str, float]:
+    found = {"atol": entry.get("atol", DEFAULT_ATOL), "rtol": entry.get("rtol", DEFAULT_RTOL)}
+    for name, value in found.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < math.inf:
+            raise SampleInvalid(f"{where}.{name} is not a number from 0", field=f"{where}.{name}")
+    return found
+
+
+def to_tensors(entries: Sequence[Mapping[str, Any]]) -> list[Tensor]:
+    """Kept entries as tensors to send."""
+    return [Tensor(name=entry["name"], datatype=entry["datatype"], array=to_array(entry)) for entry in entries]
+
+
+def to_array(entry: Mapping[str, Any]) -> NDArray[Any]:
+    """One entry's values in its shape; BYTES as bytes objects."""
+    datatype, shape = entry["datatype"], entry["shape"]
+    if datatype == "BYTES":
+        values = np.empty(len(entry["data"]), dtype=np.object_)
+        values[:] = [value.encode() for value in entry["data"]]
+        return values.reshape(shape)
+    kinds = {"BOOL": np.bool_, **INTEGERS, **FLOATS}
+    return np.array(entry["data"], dtype=kinds[datatype]).reshape(shape)
+
+
+def matches(expected: Mapping[str, Any], array: NDArray[Any]) -> str | None:
+    """What is different from the expected output, None when nothing is.
+
+    Floats within atol + rtol * |expected|; integers, booleans and BYTES exactly.
+    """
+    name = expected["name"]
+    wanted = to_array(expected)
+    if tuple(array.shape) != wanted.shape:
+        return f"{name}: the shape is {list(array.shape)}, expected {list(wanted.shape)}"
+    if expected["datatype"] in FLOATS:
+        return _float_difference(expected, wanted, array)
+    got = _as_bytes(array) if expected["datatype"] == "BYTES" else array
+    return _difference(name, wanted, got, np.asarray(wanted != got, dtype=np.bool_))
+
+
+def _float_difference(expected: Mapping[str, Any], wanted: NDArray[Any], got: NDArray[Any]) -> str | None:
+    if not np.issubdtype(got.dtype, np.number):
+        return f"{expected['name']}: the answer is no {expected['datatype']}"
+    atol, rtol = expected.get("atol", DEFAULT_ATOL), expected.get("rtol", DEFAULT_RTOL)
+    wanted, got = wanted.astype(np.float64), got.astype(np.float64)
+    is_off = ~np.isclose(got, wanted, atol=atol, rtol=rtol)
+    return _difference(expected["name"], wanted, got, is_off, within=f" (atol {atol:g}, rtol {rtol:g})")
+
+
+def _difference(
+    name: str, wanted: NDArray[Any], got: NDArray[Any], is_off: NDArray[np.bool_], within: str = ""
+) -> str | None:
+    if not is_off.any():
+        return None
+    first = tuple(int(position) for position in np.argwhere(is_off)[0])
+    shown = f"at {list(first)} it is {_shown(got[first])}, expected {_shown(wanted[first])}"
+    return f"{name}: {int(is_off.sum()):,} of {is_off.size:,} values differ; {shown}{within}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bytes):
+        return printable(repr(value.decode(errors="replace")), limit=80)
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else printable(str(value), limit=80)
+
+
+def _as_bytes(array: NDArray[Any]) -> NDArray[Any]:
+    flat = np.empty(array.size, dtype=np.object_)
+    flat[:] = [value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1).tolist()]
+    return flat.reshape(array.shape)

@@ -1,0 +1,84 @@
+"""Reading models, versions, aliases and samples."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Max, Q, QuerySet
+
+from apps.registry.errors import ModelUnknown, SampleUnknown, VersionUnknown
+from apps.registry.models import Alias, Artifact, Model, Sample, Version
+
+
+def models(*, search: str = "", owner: str = "") -> QuerySet[Model]:
+    """Models by name; `search` looks into name, owner and description."""
+    found = Model.objects.order_by("name")
+    if search:
+        found = found.filter(Q(name__icontains=search) | Q(owner__icontains=search) | Q(description__icontains=search))
+    return found.filter(owner=owner) if owner else found
+
+
+def get_model(name: str) -> Model:
+    """The model of that name, or ModelUnknown."""
+    found = Model.objects.filter(name=name).first()
+    if found is None:
+        raise ModelUnknown(f"there is no model {name[:140]!r}", field="model")
+    return found
+
+
+def versions(model_name: str = "", *, state: str = "") -> QuerySet[Version]:
+    """Versions with model and artifact, newest number first; a rejected number may come twice."""
+    found = Version.objects.select_related("model", "artifact")
+    if model_name:
+        found = found.filter(model__name=model_name)
+    if state:
+        found = found.filter(state=state)
+    return found.order_by("model__name", "-number", "-pk")
+
+
+def get_version(model_name: str, number: int) -> Version:
+    """The model's version of that number, the newest row of it; ModelUnknown or VersionUnknown."""
+    model = get_model(model_name)
+    found = versions(model_name).filter(number=number).first()
+    if found is None:
+        raise VersionUnknown(f"model {model.name!r} has no version {number}", field="version")
+    return found
+
+
+def next_number(model: Model) -> int:
+    """One above the highest number ever used, rejected ones too: a number tells one story."""
+    highest = Version.objects.filter(model=model).aggregate(highest=Max("number"))["highest"]
+    return (highest or 0) + 1
+
+
+def aliases(model_name: str) -> QuerySet[Alias]:
+    """A model's aliases with their versions, by name."""
+    return Alias.objects.select_related("version", "model").filter(model__name=model_name).order_by("name")
+
+
+def samples(model_name: str) -> QuerySet[Sample]:
+    """A model's samples, by name."""
+    return Sample.objects.select_related("model").filter(model__name=model_name).order_by("name")
+
+
+def get_sample(model_name: str, name: str) -> Sample:
+    """The model's sample of that name; ModelUnknown or SampleUnknown."""
+    model = get_model(model_name)
+    found = samples(model_name).filter(name=name).first()
+    if found is None:
+        raise SampleUnknown(f"model {model.name!r} has no sample {name[:140]!r}", field="name")
+    return found
+
+
+def store() -> Path:
+    """The directory that holds every artifact, and what is on its way in."""
+    return Path(settings.CONCH["artifacts_dir"])
+
+
+def artifact_directory(artifact: Artifact) -> Path:
+    """Where an artifact's files lie."""
+    return directory_of(artifact.digest)
+
+
+def directory_of(digest: str) -> Path:
+    """Where the files of the artifact of that SHA-256 lie."""
+    return store() / digest[:2] / digest

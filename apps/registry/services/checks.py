@@ -1,0 +1,168 @@
+"""Checking received versions: a worker's work, under a lease, never twice at once."""
+
+import os
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from apps.audit.services import record
+from apps.common.actor import CLOCK
+from apps.common.errors import ControlPlaneError
+from apps.common.keeping import error_document
+from apps.common.transitions import try_move
+from apps.registry import artifacts, intake, selectors
+from apps.registry.errors import UploadLost
+from apps.registry.intake import Checked, Limits
+from apps.registry.models import Artifact, Version
+from apps.registry.states import VersionState
+from apps.serving.protocol import Signature
+
+PENDING = (VersionState.RECEIVED, VersionState.CHECKING)
+
+
+class _LeaseLost(Exception):
+    """Another worker has taken the check over."""
+
+
+class _Lease:
+    """The right to check one version, held by the value in its row; renewed while the work goes on."""
+
+    def __init__(self, version: Version, staging: Path) -> None:
+        self._version = version
+        self._staging = staging
+
+    def renew(self) -> None:
+        """Called often; writes when half the lease is used, and sees to it that the disk does not fill up."""
+        now = timezone.now()
+        until = self._version.lease_until
+        if until is not None and until - now > _lease_time() / 2:
+            return
+        artifacts.require_room(selectors.store(), 0)
+        os.utime(self._staging)
+        mine = Version.objects.filter(pk=self._version.pk, state=VersionState.CHECKING, lease_until=until)
+        if not mine.update(lease_until=now + _lease_time()):
+            raise _LeaseLost
+        self._version.lease_until = now + _lease_time()
+
+
+def check_version(version_id: int, *, now: datetime) -> None:
+    """Unpack and check a received version: it becomes `ready`, or `rejected` with its error kept.
+
+    Safe to deliver twice or to two workers: one holds the lease, the other goes home.
+    """
+    version = _claim(version_id, now=now)
+    if version is None:
+        return
+    try:
+        has_ended = _check(version)
+    except _LeaseLost:
+        return
+    except ControlPlaneError as error:
+        has_ended = _finish(version, VersionState.REJECTED, error=error_document(error))
+    if has_ended:
+        artifacts.drop_incoming(selectors.store(), version.incoming)
+
+
+def _claim(version_id: int, *, now: datetime) -> Version | None:
+    until = now + _lease_time()
+    due = _due(now).filter(pk=version_id)
+    if not due.update(state=VersionState.CHECKING, lease_until=until):
+        return None
+    return Version.objects.select_related("model").get(pk=version_id, lease_until=until)
+
+
+def _due(now: datetime) -> QuerySet[Version]:
+    return Version.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), state__in=PENDING)
+
+
+def _lease_time() -> timedelta:
+    return timedelta(seconds=settings.CONCH["lease_s"])
+
+
+def _check(version: Version) -> bool:
+    store = selectors.store()
+    archive = artifacts.incoming(store, version.incoming)
+    if not archive.is_file():
+        raise UploadLost(f"{version}: the received file is not in {store}")
+    limits = Limits(settings.CONCH["max_entries"], settings.CONCH["max_unpacked_bytes"])
+    with artifacts.staging(store) as staging:
+        lease = _Lease(version, staging)
+        with artifacts.faults(store, needed_bytes=version.size_bytes):
+            checked = intake.check(
+                archive,
+                staging,
+                model=version.model.name,
+                number=version.number,
+                limits=limits,
+                on_progress=lease.renew,
+            )
+        lease.renew()
+        artifacts.seal(checked.directory, selectors.directory_of(version.digest))
+        return _accept(version, checked)
+
+
+@transaction.atomic
+def _accept(version: Version, checked: Checked) -> bool:
+    artifact, _ = Artifact.objects.get_or_create(
+        digest=version.digest,
+        defaults={
+            "size_bytes": version.size_bytes,
+            "unpacked_bytes": checked.unpacked_bytes,
+            "files": list(checked.files),
+        },
+    )
+    config = checked.config
+    return _finish(
+        version,
+        VersionState.READY,
+        artifact=artifact,
+        backend=(config.backend or config.platform)[:128],
+        config_text=checked.config_text,
+        config=dict(config.document),
+        signature=signature_document(config.signature),
+        remarks=list(checked.remarks),
+        ready_at=timezone.now(),
+    )
+
+
+@transaction.atomic
+def _finish(version: Version, state: VersionState, **fields: Any) -> bool:
+    """Only who still holds the lease may say how it ended: False when somebody else does now."""
+    holder = Version.objects.select_for_update().filter(pk=version.pk, lease_until=version.lease_until)
+    if not holder.exists() or not try_move(version, state, lease_until=None, **fields):
+        return False
+    record(
+        CLOCK,
+        f"version_{state}",
+        subject_kind="version",
+        subject=str(version),
+        model=version.model.name,
+        reason=str(version.error.get("message", "")),
+        code=version.error.get("code", ""),
+    )
+    return True
+
+
+def signature_document(signature: Signature) -> dict[str, Any]:
+    """Inputs, outputs and the batch limit as the version's row keeps them."""
+    document = asdict(signature)
+    for tensor in (*document["inputs"], *document["outputs"]):
+        tensor["shape"] = list(tensor["shape"])
+    return {
+        "inputs": list(document["inputs"]),
+        "outputs": list(document["outputs"]),
+        "max_batch_size": document["max_batch_size"],
+    }
+
+
+def sweep_versions(now: datetime) -> list[int]:
+    """Versions whose check was never begun or whose worker went silent; old leftovers in the store go."""
+    waiting = Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True)
+    artifacts.sweep(selectors.store(), keep_incoming=set(waiting))
+    return list(_due(now).order_by("pk").values_list("pk", flat=True))

@@ -1,0 +1,147 @@
+"""config.pbtxt by Triton's own protobuf: what it says, what Conch makes of it, how it is written."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig as ConfigMessage
+
+from apps.common.text import SHOWN_CHARS, printable
+from apps.serving.backends.triton import warmup
+from apps.serving.backends.triton.document import datatype, to_document, to_message
+from apps.serving.backends.triton.rules import check
+from apps.serving.errors import ConfigUnparsable
+from apps.serving.protocol import ModelConfig, Signature, Tensor, TensorSpec
+
+# What the backend opens when the configuration names no file.
+REQUIRED_FILES = {
+    "python": "model.py",
+    "onnxruntime": "model.onnx",
+    "tensorrt": "model.plan",
+    "pytorch": "model.pt",
+    "openvino": "model.xml",
+    "dali": "model.dali",
+    "vllm": "model.json",
+}
+# The older way to choose a backend; TensorFlow's two formats exist only as platforms.
+PLATFORM_FILES = {
+    "onnxruntime_onnx": "model.onnx",
+    "tensorrt_plan": "model.plan",
+    "pytorch_libtorch": "model.pt",
+    "tensorflow_graphdef": "model.graphdef",
+    "tensorflow_savedmodel": "model.savedmodel",
+}
+# Differences in these alone restart no loaded version (core, model_lifecycle).
+HARMLESS_FIELDS = ("name", "instance_group", "version_policy")
+
+_PLACE = re.compile(r"^\d+:\d+ : ")
+
+
+class PbtxtFormat:
+    """A `ConfigFormat` for config.pbtxt."""
+
+    def parse(self, text: str) -> ModelConfig:
+        """The configuration in `text`; ConfigUnparsable with line and column otherwise."""
+        message = ConfigMessage()
+        try:
+            text_format.Parse(text, message)
+        except text_format.ParseError as error:
+            raise _unparsable(error) from error
+        check(message)
+        return _model_config(message)
+
+    def required_file(self, config: ModelConfig) -> str | None:
+        """The file a version directory must hold for this backend, None where any will do."""
+        if config.is_ensemble or config.document.get("cc_model_filenames"):
+            return None
+        return config.default_filename or REQUIRED_FILES.get(config.backend) or PLATFORM_FILES.get(config.platform)
+
+    def effective(
+        self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """`config` under `name`, serving exactly `versions`, warmed by `warmup` and nothing else."""
+        document = {field: value for field, value in config.items() if field != "model_warmup"}
+        document["name"] = name
+        document["version_policy"] = {"specific": {"versions": sorted(versions)}}
+        if warmup:
+            document["model_warmup"] = [dict(entry) for entry in warmup]
+        return document
+
+    def render(self, document: Mapping[str, Any]) -> str:
+        """`document` as the file the server reads."""
+        return text_format.MessageToString(to_message(document), as_utf8=True)
+
+    def can_stand_beside(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        """Whether a load that goes from one effective configuration to the other restarts nothing."""
+        return bool(_telling_part(one) == _telling_part(other))
+
+    def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
+        return warmup.zero_warmup(config)
+
+    def example_inputs(self, config: Mapping[str, Any]) -> list[Tensor]:
+        """Inputs equal to what `zero_warmup` makes the server run, batch dimension included."""
+        return warmup.example_inputs(config)
+
+
+CONFIG = PbtxtFormat()
+
+
+def signature_of(message: Any) -> Signature:
+    """What clients send and get, from a ModelConfig message."""
+    return Signature(
+        inputs=tuple(_spec(tensor, is_optional=tensor.optional) for tensor in message.input),
+        outputs=tuple(_spec(tensor) for tensor in message.output),
+        max_batch_size=message.max_batch_size,
+    )
+
+
+def _model_config(message: Any) -> ModelConfig:
+    scheduling = message.WhichOneof("scheduling_choice")
+    return ModelConfig(
+        name=message.name,
+        backend=message.backend,
+        platform=message.platform,
+        default_filename=message.default_model_filename,
+        signature=signature_of(message),
+        document=to_document(message),
+        is_ensemble=scheduling == "ensemble_scheduling" or message.platform == "ensemble",
+        is_decoupled=message.model_transaction_policy.decoupled,
+        is_sequence=scheduling == "sequence_batching",
+        members=tuple(dict.fromkeys(step.model_name for step in message.ensemble_scheduling.step)),
+        notes=tuple(_notes(message)),
+    )
+
+
+def _notes(message: Any) -> list[str]:
+    notes = []
+    if message.HasField("version_policy"):
+        notes.append("version_policy is not used: Conch decides which versions are loaded.")
+    if message.model_warmup:
+        notes.append("model_warmup is not used: Conch derives the warm-up from the inputs, alike for all versions.")
+    if message.model_repository_agents.agents:
+        notes.append("model_repository_agents run on the server before each load; Conch neither checks nor needs them.")
+    return notes
+
+
+def _spec(tensor: Any, *, is_optional: bool = False) -> TensorSpec:
+    return TensorSpec(
+        name=tensor.name,
+        datatype=datatype(tensor.data_type),
+        shape=tuple(tensor.dims),
+        is_optional=is_optional,
+    )
+
+
+def _telling_part(document: Mapping[str, Any]) -> Any:
+    message = to_message(document)
+    for field in HARMLESS_FIELDS:
+        message.ClearField(field)
+    return message
+
+
+def _unparsable(error: text_format.ParseError) -> ConfigUnparsable:
+    line, column = error.GetLine() or 0, error.GetColumn() or 0
+    cause = printable(_PLACE.sub("", str(error)), limit=SHOWN_CHARS)
+    return ConfigUnparsable(f"config.pbtxt, line {line}, column {column}: {cause}", line=line, column=column)

@@ -1,0 +1,96 @@
+"""Which pages and lists there are, and how many queries each sends. Runs inside Django."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import URLPattern, reverse
+
+from apps.access.models import ApiToken
+from apps.api.v1.urls import urlpatterns as api_paths
+from apps.console.urls import urlpatterns as console_paths
+from apps.deployments.models import Rollout
+from apps.registry.models import Model
+from bench.crowd import grow
+from bench.crowd_sizes import SIZES
+
+# What a GET does not make a page of, or (the export) what is meant to grow with what it holds.
+NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export"})
+LISTS = frozenset(
+    {
+        "audit",
+        "environments",
+        "health",
+        "models",
+        "placements",
+        "probes",
+        "problems",
+        "prometheus-targets",
+        "repositories",
+        "rollouts",
+        "samples",
+        "servers",
+        "tokens",
+        "users",
+        "versions",
+    }
+)
+QUERY = {"probes": "?environment=prod&model=model-0000"}
+HOST = "127.0.0.1"
+
+
+def survey(size: int, out: str) -> None:
+    """Grow to SIZES[size]; write every page's path and queries, and a session that may look, to `out`."""
+    grow(SIZES[size])
+    client = Client(SERVER_NAME=HOST)
+    client.force_login(User.objects.get(username="admin"))
+    found = {name: {"path": path, "queries": _queries(client, path)} for name, path in _paths()}
+    pages = {name: page for name, page in found.items() if page["queries"] is not None}
+    Path(out).write_text(json.dumps({"session": client.cookies["sessionid"].value, "pages": pages}))
+
+
+def _paths() -> Iterator[tuple[str, str]]:
+    for path in console_paths:
+        if path.name and path.name not in NOT_PAGES:
+            yield path.name, reverse(f"console:{path.name}", kwargs=_words(path, path.name))
+    for path in api_paths:
+        if isinstance(path, URLPattern) and path.name in LISTS:
+            address = reverse(f"api:{path.name}", kwargs=_words(path, path.name))
+            yield f"api_{path.name.replace('-', '_')}", address + QUERY.get(path.name, "")
+
+
+def _words(path: URLPattern, name: str) -> Mapping[str, Any]:
+    """What stands in the path's brackets: the busiest model, a server, the newest rollout."""
+    words: dict[str, Any] = {
+        "name": "server-0" if "server" in name else Model.objects.order_by("pk")[0].name,
+        "number": 1 if "promote" in name or "archive" in name else 3,
+        "environment": "prod",
+        "sample": "s0",
+        "rollout_id": _rollout(is_moving=name == "abort"),
+        "token_id": ApiToken.objects.filter(revoked_at=None).order_by("pk")[0].pk,
+    }
+    if "environment" in name:
+        words["name"] = "prod"
+    return {word: words[word] for word in path.pattern.converters}
+
+
+def _rollout(*, is_moving: bool) -> int:
+    found = Rollout.objects.filter(state="running" if is_moving else "succeeded").order_by("-pk")
+    return found[0].pk
+
+
+def _queries(client: Client, path: str) -> int | None:
+    """Of the second call: the first may fill what is kept. None when a GET makes no page of it."""
+    first = client.get(path)
+    if first.status_code in (302, 405):
+        return None
+    with CaptureQueriesContext(connection) as seen:
+        answer = client.get(path)
+    if answer.status_code != 200:
+        raise RuntimeError(f"{path}: {answer.status_code}: {answer.content[:500]!r}")
+    return len(seen)

@@ -1,0 +1,93 @@
+/* Live fragments: [data-live] elements ask again every data-every-s seconds, not in a hidden tab.
+   The server answers 304 when the fragment's `updated` stamp has not moved, so nothing is swapped. */
+"use strict";
+(() => {
+  const asked = new WeakMap();
+  const failures = new Map();
+  let kept = null;
+
+  function poll(now = performance.now()) {
+    if (document.hidden) return;
+    for (const element of document.querySelectorAll("[data-live]")) {
+      const every = Number(element.dataset.everyS) * 1000 * Math.min(8, 2 ** (failures.get(element.id) || 0));
+      const last = asked.get(element);
+      if (last === undefined) asked.set(element, now);
+      else if (now - last >= every && !isBusy(element)) {
+        asked.set(element, now);
+        htmx.trigger(element, "poll");
+      }
+    }
+  }
+  function isBusy(element) {
+    const selection = getSelection();
+    return selection && !selection.isCollapsed && element.contains(selection.anchorNode);
+  }
+
+  /* What the reader had open, focused and scrolled to survives a swap. */
+  const keyOf = (element) => element.id || element.dataset.key || "";
+  function keep(target) {
+    const focused = target.contains(document.activeElement) ? document.activeElement : null;
+    return {
+      open: new Map([...target.querySelectorAll("details")].filter(keyOf).map((one) => [keyOf(one), one.open])),
+      scrolled: new Map([...target.querySelectorAll(".scroll, pre")].filter(keyOf).map((one) => [keyOf(one), [one.scrollLeft, one.scrollTop]])),
+      focus: focused && (focused.id ? `#${CSS.escape(focused.id)}` : focused.getAttribute("href") && `a[href="${CSS.escape(focused.getAttribute("href"))}"]`),
+      summary: focused && focused.matches("summary") ? keyOf(focused.parentElement) : "",
+      page: scrollY,
+    };
+  }
+  function restore(target) {
+    if (!kept) return;
+    for (const one of target.querySelectorAll("details")) if (kept.open.has(keyOf(one))) one.open = kept.open.get(keyOf(one));
+    for (const one of target.querySelectorAll(".scroll, pre")) {
+      const at = kept.scrolled.get(keyOf(one));
+      if (at) [one.scrollLeft, one.scrollTop] = at;
+    }
+    const again = kept.focus ? target.querySelector(kept.focus) : [...target.querySelectorAll("details")].find((one) => kept.summary && keyOf(one) === kept.summary)?.firstElementChild;
+    if (again) again.focus({ preventScroll: true });
+    if (scrollY !== kept.page) scrollTo({ top: kept.page, behavior: "instant" });
+    kept = null;
+  }
+
+  function say(text) {
+    const region = document.getElementById("announce");
+    region.textContent = "";
+    const message = document.createElement("p");
+    message.className = "message is-busy";
+    message.textContent = text;
+    region.append(message);
+    setTimeout(() => message.remove(), 12000);
+  }
+  function tellStale(isStale) {
+    const note = document.getElementById("stale");
+    if (note) note.hidden = !isStale;
+  }
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr } = event.detail;
+    if (!target.matches("[data-live]")) return;
+    if (xhr.status !== 304 && xhr.getResponseHeader("X-Conch-Fragment") === null) {
+      event.detail.shouldSwap = false;
+      if (xhr.status === 200) location.reload(); /* signed out meanwhile: the page asks to sign in */
+      return;
+    }
+    if (xhr.status === 200) kept = keep(target);
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const element = document.getElementById(event.detail.target?.id) || event.target;
+    if (!element.matches?.("[data-live]")) return;
+    restore(element);
+    if (element.dataset.ended && element.dataset.ended !== sessionStorage.getItem("conch-said")) {
+      sessionStorage.setItem("conch-said", element.dataset.ended);
+      say(element.dataset.ended);
+    }
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const element = event.detail.elt;
+    if (!element.matches?.("[data-live]")) return;
+    const isWell = event.detail.xhr.status === 200 || event.detail.xhr.status === 304;
+    failures.set(element.id, isWell ? 0 : (failures.get(element.id) || 0) + 1);
+    tellStale(!isWell);
+  });
+  document.addEventListener("visibilitychange", () => poll());
+  document.addEventListener("DOMContentLoaded", () => setInterval(poll, 250));
+})();

@@ -1,0 +1,9 @@
+/* Sets the theme before the first paint. Loaded in <head>; everything else is deferred. */
+"use strict";
+(() => {
+  const root = document.documentElement;
+  let chosen = null;
+  try { chosen = localStorage.getItem("conch-theme"); } catch { /* storage is off: the cookie decides */ }
+  if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
+  root.classList.add("has-script");
+})();

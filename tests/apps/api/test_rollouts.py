@@ -1,0 +1,202 @@
+"""Promoting, rolling back, unloading and watching over REST."""
+
+import json
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from apps.api.waiting import MOST_WAITERS, wait_until
+from apps.deployments.models import Rollout
+from apps.deployments.states import RolloutState
+from tests.apps.api import rows
+
+pytestmark = pytest.mark.django_db
+
+
+def send(client: Client, method: str, path: str, **body: Any) -> Any:
+    return client.generic(method, f"/api/v1/{path}", json.dumps(body), content_type="application/json")
+
+
+def promote(client: Client, version: int = 1, **more: Any) -> Any:
+    return send(client, "POST", "rollouts", environment="prod", model="digits", version=version, **more)
+
+
+def test_a_promotion_is_accepted_and_can_be_followed(ci: Client) -> None:
+    rows.server("t1")
+    rows.server("t2")
+    rows.version(1)
+
+    answer = promote(ci, reason="nightly build")
+
+    told = ci.get(answer["Location"]).json()
+    assert answer.status_code == 202
+    assert (told["state"], told["kind"], told["to_version"], told["from_version"]) == ("queued", "promote", 1, None)
+    assert [run["server"] for run in told["runs"]] == ["t1", "t2"]
+    assert (told["reason"], told["actor"], told["has_ended"]) == ("nightly build", "ci", False)
+
+
+def test_a_second_promotion_is_told_which_one_is_moving(ci: Client) -> None:
+    rows.server("t1")
+    rows.version(1)
+    first = promote(ci).json()
+
+    second = promote(ci)
+
+    assert (second.status_code, second.json()["code"]) == (409, "rollout_active")
+    assert second.json()["facts"]["rollout"] == first["id"]
+
+
+def test_a_changed_interface_asks_and_is_confirmed(ci: Client) -> None:
+    rows.server("t1")
+    rows.placement(active=rows.version(1))
+    changed = rows.version(2)
+    changed.signature = {"inputs": [{"name": "y", "datatype": "FP32", "shape": [4]}], "outputs": []}
+    changed.save()
+
+    asked = promote(ci, 2)
+    confirmed = promote(ci, 2, confirm=["interface"])
+
+    assert (asked.status_code, asked.json()["code"]) == (409, "interface_changed")
+    assert asked.json()["facts"]["changes"]
+    assert confirmed.status_code == 202
+
+
+def test_rolling_back_needs_a_reason(ci: Client) -> None:
+    answer = send(ci, "POST", "rollbacks", environment="prod", model="digits")
+
+    assert answer.json()["errors"] == [{"field": "reason", "message": "This field is required."}]
+
+
+def test_rolling_back_goes_to_what_was_live_before(ci: Client) -> None:
+    one, two = rows.version(1), rows.version(2)
+    placed = rows.placement(active=two)
+    placed.standby = one
+    placed.save()
+    rows.rollout(placed, to=one)
+    Rollout.objects.create(
+        placement=placed,
+        kind="promote",
+        state="succeeded",
+        from_version=one,
+        to_version=two,
+        actor="a",
+        actor_kind="user",
+    )
+    Rollout.objects.get(to_version=one).runs.get().steps.update(name="shadow")
+
+    answer = send(ci, "POST", "rollbacks", environment="prod", model="digits", reason="p99 doubled")
+
+    told = answer.json()
+    assert answer.status_code == 202
+    assert (told["kind"], told["from_version"], told["to_version"]) == ("rollback", 2, 1)
+
+
+def test_unloading_is_a_rollout_to_nothing(ci: Client) -> None:
+    rows.server("t1")
+    rows.placement(active=rows.version(1))
+
+    told = send(ci, "POST", "unloads", environment="prod", model="digits", reason="retired").json()
+
+    assert (told["kind"], told["from_version"], told["to_version"]) == ("unload", 1, None)
+
+
+def test_a_rollout_is_aborted_with_a_reason(ci: Client) -> None:
+    rows.server("t1")
+    rows.version(1)
+    url = promote(ci).json()["url"]
+
+    answer = ci.post(f"{url}/abort", {"reason": "wrong version"}, content_type="application/json")
+
+    assert (answer.status_code, answer.json()["state"]) == (202, "reverting")
+
+
+def test_a_token_of_staging_does_not_touch_prod(ci: Client, script: Any) -> None:
+    rows.server("t1")
+    rows.version(1)
+
+    answer = promote(script("deploy", environment="staging"))
+
+    assert answer.status_code == 403
+    assert not Rollout.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("", 3), ("?state=succeeded", 2), ("?active=true", 1), ("?active=false", 2), ("?environment=none", 0)],
+)
+def test_rollouts_are_filtered(query: str, expected: int, ci: Client) -> None:
+    placed = rows.placement(active=rows.version(1))
+    other = rows.placement("letters")
+    rows.rollout(placed, to=rows.version(2))
+    rows.rollout(placed, to=rows.version(3))
+    rows.rollout(other, to=rows.version(1, of="letters"), state=RolloutState.RUNNING)
+
+    assert len(ci.get(f"/api/v1/rollouts{query}").json()["results"]) == expected
+
+
+def test_a_placement_is_shown_with_its_way_back_and_its_schedule(ci: Client) -> None:
+    rows.server("t1")
+    rows.placement(active=rows.version(1))
+
+    before = ci.get("/api/v1/placements/prod/digits").json()
+    answer = send(ci, "PUT", "placements/prod/digits/warmup-schedule", every_s=600)
+
+    assert (before["active"], before["standby"], before["warmup_schedule"]) == (1, None, None)
+    assert before["rollback_targets"] == []
+    assert answer.status_code == 200
+    assert ci.get("/api/v1/placements/prod/digits").json()["warmup_schedule"]["every_s"] == 600
+
+
+def test_warming_too_often_is_refused(ci: Client) -> None:
+    rows.placement(active=rows.version(1))
+
+    assert send(ci, "PUT", "placements/prod/digits/warmup-schedule", every_s=1).status_code == 400
+
+
+def test_waiting_for_what_has_ended_answers_at_once(ci: Client) -> None:
+    rollout = rows.rollout(rows.placement(), to=rows.version(1))
+
+    assert ci.get(f"/api/v1/rollouts/{rollout.pk}?wait=60").json()["has_ended"] is True
+
+
+def test_waiting_gives_the_state_when_the_time_is_over(ci: Client) -> None:
+    rollout = rows.rollout(rows.placement(), to=rows.version(1), state=RolloutState.RUNNING)
+
+    assert ci.get(f"/api/v1/rollouts/{rollout.pk}?wait=1").json()["state"] == "running"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_waiting_answers_when_the_rollout_ends(ci: Client) -> None:
+    rollout = rows.rollout(rows.placement(), to=rows.version(1), state=RolloutState.RUNNING)
+    may_end = Event()
+
+    def end() -> None:
+        may_end.wait()
+        Rollout.objects.filter(pk=rollout.pk).update(state=RolloutState.SUCCEEDED)
+        connection.close()
+
+    ender = Thread(target=end)
+    ender.start()
+    may_end.set()
+    told = ci.get(f"/api/v1/rollouts/{rollout.pk}?wait=60").json()
+    ender.join()
+
+    assert (told["state"], told["has_ended"]) == ("succeeded", True)
+
+
+def test_when_many_wait_the_next_is_answered_at_once() -> None:
+    done, asked = Event(), []
+    waiters = [Thread(target=wait_until, args=(done.is_set,), kwargs={"wait_s": 60}) for _ in range(MOST_WAITERS)]
+    for waiter in waiters:
+        waiter.start()
+
+    has_ended = wait_until(lambda: bool(asked.append(1)), wait_s=60)
+    done.set()
+    for waiter in waiters:
+        waiter.join()
+
+    assert has_ended is False
+    assert len(asked) == 1

@@ -1,0 +1,163 @@
+"""Versions on their way in."""
+
+import http.client
+import io
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+
+from apps.access import services
+from apps.common.actor import COMMAND
+from apps.registry.models import Version
+from tests.apps.api import rows
+
+pytestmark = pytest.mark.django_db
+Callers = Callable[..., Client]
+PATH = "/api/v1/models/digits/versions"
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, settings: LazySettings) -> Path:
+    """Where versions are kept."""
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": tmp_path / "store", "max_upload_bytes": 2_000}
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    return tmp_path / "store"
+
+
+def files_under(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def upload(client: Client, content: bytes = b"bytes", **fields: Any) -> Any:
+    file = io.BytesIO(content)
+    file.name = "digits.zip"
+    return client.post(PATH, {"file": file, **fields})
+
+
+def test_an_upload_becomes_a_version_that_is_received(ci: Client) -> None:
+    rows.model()
+
+    answer = upload(ci, git_commit="abc123", notes="first")
+
+    told = answer.json()
+    assert answer.status_code == 202
+    assert (told["number"], told["state"], told["git_commit"], told["filename"]) == (
+        1,
+        "received",
+        "abc123",
+        "digits.zip",
+    )
+    assert answer["Location"] == told["url"]
+    assert ci.get(told["url"]).json()["digest"] == told["digest"]
+
+
+def test_the_number_asked_for_is_taken_once(ci: Client) -> None:
+    rows.model()
+
+    first, second = upload(ci, number=7), upload(ci, number=7)
+
+    assert first.json()["number"] == 7
+    assert (second.status_code, second.json()["code"]) == (409, "version_number_taken")
+
+
+def test_an_empty_number_means_the_next_one(ci: Client) -> None:
+    rows.version(4)
+
+    assert upload(ci, number="").json()["number"] == 5
+
+
+def test_nothing_is_received_over_the_limit_even_when_the_whole_body_fits(ci: Client, tmp_path: Path) -> None:
+    rows.model()
+
+    answer = upload(ci, b"x" * 2_001)
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "upload_too_large")
+    assert files_under(tmp_path) == []
+
+
+def test_an_upload_announced_too_large_is_refused_before_it_is_read(ci: Client) -> None:
+    answer = ci.generic("POST", PATH, b"", content_type="multipart/form-data; boundary=x", CONTENT_LENGTH=str(2**40))
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "upload_too_large")
+
+
+def test_an_upload_to_no_model_or_by_a_viewer_leaves_nothing(ci: Client, script: Callers, tmp_path: Path) -> None:
+    unknown = upload(ci)
+    rows.model()
+    refused = upload(script("read"))
+
+    assert (unknown.status_code, refused.status_code) == (404, 403)
+    assert files_under(tmp_path) == []
+
+
+def test_an_upload_without_a_file_names_the_field(ci: Client) -> None:
+    rows.model()
+
+    assert ci.post(PATH, {"notes": "no file"}).json()["errors"][0]["field"] == "file"
+
+
+def test_an_upload_must_be_multipart(ci: Client) -> None:
+    rows.model()
+
+    assert ci.post(PATH, {"file": "x"}, content_type="application/json").status_code == 415
+
+
+@pytest.mark.parametrize("body", [b"", b"--x\r\nnonsense", b'--x\r\nContent-Disposition: form-data; name="file"'])
+def test_a_broken_multipart_body_is_a_problem(body: bytes, ci: Client) -> None:
+    rows.model()
+
+    answer = ci.generic("POST", PATH, body, content_type="multipart/form-data; boundary=x")
+
+    assert answer.status_code == 400
+
+
+def test_a_file_name_cannot_lead_anywhere(ci: Client, store: Path) -> None:
+    rows.model()
+    file = io.BytesIO(b"bytes")
+    file.name = "../../../etc/passwd"
+
+    ci.post(PATH, {"file": file})
+
+    assert Version.objects.get().filename == "passwd"
+    assert all(store in path.parents for path in files_under(store))
+
+
+def body(size_bytes: int) -> Iterator[bytes]:
+    yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'
+    for _ in range(size_bytes // 2**16):
+        yield b"\0" * 2**16
+    yield b"\r\n--x--\r\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_memory_does_not_grow_with_the_upload(live_server: LiveServer, settings: LazySettings) -> None:
+    settings.CONCH = {**settings.CONCH, "max_upload_bytes": 2**30}
+    _, secret = services.issue_token(COMMAND, name="ci", scopes=["deploy"], expires_at=None)
+    rows.model()
+    size = 48 * 2**20
+    length = size + sum(len(part) for part in body(0))
+    connection = http.client.HTTPConnection(urlsplit(live_server.url).netloc, timeout=60)
+    headers = {
+        "Authorization": f"Bearer {secret}",
+        "Content-Type": "multipart/form-data; boundary=x",
+        "Content-Length": str(length),
+        "Idempotency-Key": "k",
+    }
+
+    tracemalloc.start()
+    connection.request("POST", PATH, body(size), headers)
+    answer = connection.getresponse()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    connection.close()
+
+    assert answer.status == 202
+    assert Version.objects.get().size_bytes == size
+    assert peak < size / 3

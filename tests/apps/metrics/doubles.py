@@ -1,0 +1,158 @@
+"""Doubles on real ports: a Prometheus that answers as scripted, and an exporter that Prometheus scrapes."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from demo.parts.ports import free_port
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came over the wire."""
+
+    method: str
+    path: str
+    in_address: Mapping[str, str]
+    in_body: Mapping[str, str]
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        return {**self.in_address, **self.in_body}
+
+
+@dataclass
+class ScriptedPrometheus:
+    """Answers each request with the next of `script`, the last one for ever."""
+
+    url: str
+    script: list[tuple[int, bytes]] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    until_released: threading.Event | None = None
+    answer: Callable[[Asked], Any] | None = None
+
+    def says(self, status: int, document: Any) -> None:
+        """Add an answer to the script."""
+        self.script.append((status, document if isinstance(document, bytes) else json.dumps(document).encode()))
+
+    def gives(self, *series: tuple[Mapping[str, str], list[tuple[float, str]]]) -> None:
+        """Add a matrix to the script."""
+        self.says(200, matrix(*series))
+
+    def hangs(self) -> None:
+        """Take requests and never answer."""
+        self.until_released = threading.Event()
+
+    def next_answer(self, asked: Asked) -> tuple[int, bytes]:
+        self.asked.append(asked)
+        if self.answer is not None:
+            return 200, json.dumps(self.answer(asked)).encode()
+        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+
+def matrix(*series: tuple[Mapping[str, str], list[tuple[float, str]]]) -> dict[str, Any]:
+    """A range query's answer."""
+    rows = [{"metric": dict(labels), "values": [list(pair) for pair in values]} for labels, values in series]
+    return {"status": "success", "data": {"resultType": "matrix", "result": rows}}
+
+
+@contextmanager
+def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]:
+    """One, on a free loopback port."""
+    port = port or free_port()
+    double = ScriptedPrometheus(f"http://127.0.0.1:{port}")
+
+    class Handler(_Quiet):
+        def answer(self, body: str) -> None:
+            parts = urlsplit(self.path)
+            asked = Asked(self.command, parts.path, _flat(parts.query), _flat(body))
+            if double.until_released is not None:
+                double.asked.append(asked)
+                double.until_released.wait(30)
+                return
+            self.send(*double.next_answer(asked), "application/json")
+
+    with _serving(port, Handler):
+        try:
+            yield double
+        finally:
+            if double.until_released is not None:
+                double.until_released.set()
+
+
+@dataclass
+class Exporter:
+    """What Prometheus scrapes; `labels` are handed to it with the target. None answers 500."""
+
+    address: str
+    labels: Mapping[str, str]
+    text: str | None = ""
+    scrapes: int = 0
+    step: Callable[[int], str] | None = None
+
+    @property
+    def discovery_url(self) -> str:
+        return f"http://{self.address}/sd"
+
+
+@contextmanager
+def exporter(**labels: str) -> Iterator[Exporter]:
+    """One, on a free loopback port, which also tells Prometheus where it is."""
+    port = free_port()
+    double = Exporter(f"127.0.0.1:{port}", labels)
+
+    class Handler(_Quiet):
+        def answer(self, body: str) -> None:
+            if self.path == "/sd":
+                found = [{"targets": [double.address], "labels": dict(double.labels)}]
+                return self.send(200, json.dumps(found).encode(), "application/json")
+            text = double.text if double.step is None else double.step(double.scrapes)
+            double.scrapes += 1
+            return self.send(200 if text is not None else 500, (text or "").encode(), "text/plain; version=0.0.4")
+
+    with _serving(port, Handler):
+        yield double
+
+
+class _Quiet(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.answer("")
+
+    def do_POST(self) -> None:
+        self.answer(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
+
+    def answer(self, body: str) -> None:
+        raise NotImplementedError
+
+    def send(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+@contextmanager
+def _serving(port: int, handler: type[BaseHTTPRequestHandler]) -> Iterator[None]:
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _flat(query: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(query).items()}

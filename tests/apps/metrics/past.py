@@ -1,0 +1,103 @@
+"""A quarter of an hour of known samples, one scrape every 15 s, ending on a whole minute three hours ago.
+
+Two servers of `prod` serve `digits`. Version 1 ends in the middle; version 2 begins there with 5 warm-ups. All rates
+are constant, so a chart's value is known whatever the alignment; a server restarts and its counters with it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+EVERY_S = 15
+SPAN_S = 1_800
+
+
+@dataclass(frozen=True)
+class Past:
+    """Samples from `start_s` to `end_s`."""
+
+    end_s: int
+
+    @property
+    def start_s(self) -> int:
+        return self.end_s - SPAN_S
+
+    def text(self) -> str:
+        """All of it as OpenMetrics."""
+        lines = [line for name, kind in _KINDS.items() for line in self._family(name, kind)]
+        return "\n".join([*lines, "# EOF", ""])
+
+    def _family(self, name: str, kind: str) -> Iterator[str]:
+        yield f"# TYPE {name} {kind}"
+        for series, labels, value in _SERIES:
+            if series == name:
+                for age_s in range(0, SPAN_S + 1, EVERY_S):
+                    found = value(age_s)
+                    if found is not None:
+                        yield f"{name}{{{labels}}} {found} {self.start_s + age_s}"
+
+
+def steady(per_s: float, *, begins: float = 0.0) -> Callable[[int], float]:
+    return lambda age_s: begins + per_s * age_s
+
+
+def until(end_s: int, value: Callable[[int], float]) -> Callable[[int], float | None]:
+    return lambda age_s: value(age_s) if age_s < end_s else None
+
+
+def restarting(at_s: int, per_s: float) -> Callable[[int], float]:
+    """A counter that begins again from 0: its server was restarted."""
+    return lambda age_s: per_s * age_s if age_s < at_s else per_s * (age_s - at_s)
+
+
+def silent_from(at_s: int, value: float) -> Callable[[int], object]:
+    """A summary's quantile: spelled Nan when nobody asked for a minute."""
+    return lambda age_s: value if age_s < at_s else "NaN"
+
+
+def _on(server: str, model: str, version: int, more: str = "") -> str:
+    escaped = model.replace('"', '\\"')
+    return f'environment="prod",server="{server}",model="{escaped}",version="{version}"{more}'
+
+
+ONE, TWO = _on("prod-1", "digits", 2), _on("prod-2", "digits", 2)
+_SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
+    ("up", 'environment="prod",server="prod-1"', steady(0, begins=1)),
+    ("up", 'environment="prod",server="prod-2"', steady(0, begins=1)),
+    ("nv_inference_request_success", ONE, steady(10, begins=5)),
+    ("nv_inference_request_success", TWO, restarting(900, 20)),
+    ("nv_inference_request_success", _on("prod-1", "digits", 1), until(900, steady(4))),
+    ("nv_inference_request_success", _on("prod-1", "digits.shadow", 2), steady(1_000)),
+    ("nv_inference_request_success", _on("prod-1", 'odd"} or up{x="', 1), steady(3)),
+    ("nv_inference_request_success", _on("prod-1", "quiet", 1), steady(0, begins=5)),
+    ("nv_inference_request_success", _on("prod-1", "asleep", 1), steady(0, begins=5)),
+    ("nv_inference_request_success", _on("prod-1", "plain", 1), steady(10)),
+    ("nv_inference_request_duration_us", _on("prod-1", "plain", 1), steady(10 * 3_000)),
+    ("nv_inference_request_failure", ONE + ',reason="BACKEND"', steady(2)),
+    ("nv_inference_request_failure", ONE + ',reason="OTHER"', steady(0)),
+    ("nv_inference_request_failure", _on("prod-1", "digits", 1, ',reason="BACKEND"'), steady(0, begins=7)),
+    ("nv_inference_request_failure", _on("prod-1", "quiet", 1, ',reason="BACKEND"'), steady(0)),
+    ("nv_inference_request_failure", _on("prod-1", "quiet", 1, ',reason="OTHER"'), steady(0)),
+    ("nv_inference_request_duration_us", ONE, steady(10 * 3_000)),
+    ("nv_inference_request_duration_us", TWO, restarting(900, 20 * 6_000)),
+    ("nv_inference_queue_duration_us", ONE, steady(10 * 500)),
+    ("nv_inference_queue_duration_us", TWO, restarting(900, 20 * 500)),
+    ("nv_inference_compute_input_duration_us", ONE, steady(10 * 100)),
+    ("nv_inference_compute_infer_duration_us", ONE, steady(10 * 2_000)),
+    ("nv_inference_compute_output_duration_us", ONE, steady(10 * 300)),
+    ("nv_inference_count", ONE, steady(30)),
+    ("nv_inference_exec_count", ONE, steady(12)),
+    ("nv_inference_pending_request_count", ONE, steady(0, begins=3)),
+    ("nv_inference_pending_request_count", TWO, steady(0, begins=4)),
+    ("nv_inference_request_summary_us", ONE + ',quantile="0.99"', silent_from(900, 41_000)),
+    ("nv_inference_request_summary_us", TWO + ',quantile="0.99"', silent_from(900, 55_000)),
+    ("nv_inference_request_summary_us", ONE + ',quantile="0.9"', silent_from(900, 30_000)),
+    ("nv_inference_request_summary_us", ONE + ',quantile="0.5"', silent_from(900, 7_000)),
+    ("nv_inference_request_summary_us", _on("prod-1", "asleep", 1, ',quantile="0.99"'), silent_from(0, 1)),
+    ("nv_cpu_utilization", 'environment="prod",server="prod-1"', steady(0, begins=0.25)),
+    ("nv_cpu_utilization", 'environment="prod",server="prod-2"', steady(0, begins=0.75)),
+    ("nv_cpu_memory_used_bytes", 'environment="prod",server="prod-1"', steady(0, begins=2 * 2**30)),
+    ("nv_gpu_utilization", 'environment="prod",server="prod-2",gpu_uuid="GPU-2b9e11c4-0f36"', steady(0, begins=0.5)),
+)
+_KINDS = {name: "gauge" for name, _, _ in _SERIES}
+PAST = Past(end_s=int(time.time() - 3 * 3_600) // 60 * 60)

@@ -1,0 +1,120 @@
+"""Many viewers cost what one does, with and without the shared cache, and a silent Prometheus holds nobody up."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from pytest_django import Settings
+
+from apps.metrics.answers import Answers
+from apps.metrics.errors import PrometheusRefusedQuery, PrometheusTimeout, PrometheusUnreachable
+from apps.metrics.windows import Window
+from demo.parts.ports import free_port
+from tests.apps.metrics.doubles import ScriptedPrometheus, scripted_prometheus
+
+WINDOW = Window(start_s=1_000, end_s=1_060, step_s=15)
+
+
+@pytest.fixture
+def double() -> Iterator[ScriptedPrometheus]:
+    with scripted_prometheus() as running:
+        running.gives(({}, [(1_000, "1")]))
+        yield running
+
+
+@pytest.fixture
+def promql() -> str:
+    """A question no other test asks: the shared cache outlives a test."""
+    return f'up{{server="{uuid4()}"}}'
+
+
+@pytest.fixture
+def no_cache(settings: Settings) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": f"redis://127.0.0.1:{free_port()}",
+        }
+    }
+
+
+def test_fifty_viewers_at_once_are_one_question(double: ScriptedPrometheus, promql: str) -> None:
+    shared = Answers(double.url)
+
+    with ThreadPoolExecutor(50) as viewers:
+        replies = list(viewers.map(lambda _: shared.over(promql, WINDOW), range(50)))
+
+    assert {reply.series[0].values[0] for reply in replies} == {1.0}
+    assert len(double.asked) == 1
+
+
+def test_a_second_process_is_answered_from_the_shared_cache(double: ScriptedPrometheus, promql: str) -> None:
+    first, second = Answers(double.url), Answers(double.url)
+
+    first.over(promql, WINDOW)
+    reply = second.over(promql, WINDOW)
+
+    assert reply.series[0].values[0] == 1.0
+    assert len(double.asked) == 1
+
+
+@pytest.mark.usefixtures("no_cache")
+def test_without_the_shared_cache_each_process_asks_once(double: ScriptedPrometheus, promql: str) -> None:
+    first, second = Answers(double.url), Answers(double.url)
+
+    replies = [one.over(promql, WINDOW) for one in (first, first, second, second)]
+
+    assert {reply.series[0].values[0] for reply in replies} == {1.0}
+    assert len(double.asked) == 2
+
+
+def test_an_answer_is_asked_for_again_after_its_time(double: ScriptedPrometheus) -> None:
+    window = Window(start_s=1_000, end_s=1_060, step_s=1)
+    shared, promql = Answers(double.url), f'up{{server="{uuid4()}"}}'
+
+    shared.over(promql, window)
+    time.sleep(2.1)
+    shared.over(promql, window)
+
+    assert len(double.asked) == 2
+
+
+def test_while_prometheus_is_silent_only_the_first_questions_wait(double: ScriptedPrometheus) -> None:
+    double.hangs()
+    shared = Answers(double.url)
+    with pytest.raises(PrometheusTimeout):
+        shared.over("up", WINDOW)
+
+    for number in range(20):
+        with pytest.raises(PrometheusTimeout):
+            shared.over(f"up + {number}", WINDOW)
+
+    assert len(double.asked) == 1
+
+
+def test_after_a_rest_prometheus_is_tried_again(promql: str) -> None:
+    port = free_port()
+    shared = Answers(f"http://127.0.0.1:{port}", rest_after_failure_s=0.2)
+    with pytest.raises(PrometheusUnreachable):
+        shared.over("up", WINDOW)
+
+    with scripted_prometheus(port) as double:
+        double.gives(({}, [(1_000, "1")]))
+        time.sleep(0.3)
+        reply = shared.over(promql, WINDOW)
+
+    assert reply.series[0].values[0] == 1.0
+
+
+def test_a_refused_query_does_not_stop_the_others(double: ScriptedPrometheus, promql: str) -> None:
+    double.script.clear()
+    double.says(400, {"status": "error", "errorType": "bad_data", "error": "no"})
+    double.gives(({}, [(1_000, "1")]))
+    shared = Answers(double.url)
+
+    with pytest.raises(PrometheusRefusedQuery):
+        shared.over(promql + " bad", WINDOW)
+
+    assert shared.over(promql, WINDOW).series[0].values[0] == 1.0

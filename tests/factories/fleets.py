@@ -1,0 +1,346 @@
+"""A whole fleet as rows, in any size: what pages and lists are tested on. No server stands behind it."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from apps.audit.models import Event
+from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun, WarmupSchedule
+from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
+from apps.registry.models import Alias, Artifact, Model, Sample, Version
+
+CONFIG = """\
+name: "digits"
+backend: "python"
+max_batch_size: 16
+input [ { name: "pixels" data_type: TYPE_FP32 dims: [ 64 ] } ]
+output [ { name: "label" data_type: TYPE_INT64 dims: [ 1 ] } ]
+dynamic_batching { }
+"""
+SIGNATURE = {
+    "inputs": [{"name": "pixels", "datatype": "FP32", "shape": [64]}],
+    "outputs": [{"name": "label", "datatype": "INT64", "shape": [1]}],
+    "max_batch_size": 16,
+}
+TRACEBACK = (
+    "load failed for model 'digits': version 5 is at UNAVAILABLE state: Internal: FileNotFoundError\n"
+    + "\n".join(
+        f'  File "/srv/models/digits/5/model.py", line {line}, in initialize <script>alert({line})</script>'
+        for line in range(60)
+    )
+)
+STEPS = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
+
+
+@dataclass
+class FleetRows:
+    """What was made, by name."""
+
+    environments: dict[str, Environment] = field(default_factory=dict)
+    servers: dict[str, Server] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+    versions: dict[tuple[str, int], Version] = field(default_factory=dict)
+    placements: dict[tuple[str, str], Placement] = field(default_factory=dict)
+
+    def environment(self, name: str, *, rank: int = 0) -> Environment:
+        """An environment with one repository."""
+        made = Environment.objects.create(name=name, rank=rank)
+        Repository.objects.create(name=f"{name}-models", environment=made, path=f"/srv/models/{name}")
+        self.environments[name] = made
+        return made
+
+    def server(self, name: str, environment: str, *, is_reachable: bool = True, **fields: Any) -> Server:
+        """A server that answered a second ago, or does not."""
+        home = self.environments[environment]
+        number = len(self.servers) + 1
+        fields = {
+            "state": "active",
+            "grpc": f"10.0.0.{number}:8001",
+            "metrics": f"http://10.0.0.{number}:8002/metrics",
+        } | fields
+        made = Server.objects.create(name=name, environment=home, repository=home.repositories.get(), **fields)
+        now = timezone.now()
+        if made.state == "active":
+            Observation.objects.create(
+                server=made,
+                at=now,
+                seen_at=now - timedelta(seconds=1 if is_reachable else 300),
+                since=now - timedelta(hours=2),
+                is_reachable=is_reachable,
+                is_ready=is_reachable,
+                code="" if is_reachable else "server_unreachable",
+                reason="" if is_reachable else f"{name}: failed to connect to all addresses",
+                server_version="2.51.0",
+                extensions=["model_repository", "statistics"],
+            )
+        self.servers[name] = made
+        return made
+
+    def model(self, name: str, **fields: Any) -> Model:
+        """A model with a promise, an alias-free name."""
+        fields = {"owner": "vision", "slo_p99_ms": 60.0, "slo_error_ratio": 0.005, "tags": ["images"]} | fields
+        made = Model.objects.create(name=name, **fields)
+        self.models[name] = made
+        return made
+
+    def version(self, model: str, number: int, *, state: str = "ready", **fields: Any) -> Version:
+        """A version with bytes of its own."""
+        digest = f"{abs(hash((model, number))):064x}"[:64]
+        artifact = None
+        if state == "ready":
+            files = [
+                {"path": f"version/{name}", "size_bytes": 4_321, "sha256": digest}
+                for name in ("model.py", "weights.npz")
+            ]
+            artifact, _ = Artifact.objects.get_or_create(
+                digest=digest, defaults={"size_bytes": 12_345, "unpacked_bytes": 45_678, "files": files}
+            )
+        ready = {"config_text": CONFIG, "signature": SIGNATURE, "backend": "python", "ready_at": timezone.now()}
+        fields = (
+            {
+                "digest": digest,
+                "size_bytes": 12_345,
+                "filename": f"{model}-{number}.zip",
+                "created_by": "ci-main",
+                "git_commit": "3f2c1d9a8b7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a",
+            }
+            | (ready if state == "ready" else {})
+            | fields
+        )
+        made = Version.objects.create(model=self.models[model], number=number, state=state, artifact=artifact, **fields)
+        self.versions[model, number] = made
+        return made
+
+    def placed(self, model: str, environment: str, active: int | None, standby: int | None = None) -> Placement:
+        """Desired state, and every reachable server of the environment agreeing with it."""
+        made = Placement.objects.create(
+            model=self.models[model],
+            environment=self.environments[environment],
+            active=self.versions[model, active] if active else None,
+            standby=self.versions[model, standby] if standby else None,
+            standby_until=timezone.now() + timedelta(minutes=20) if standby else None,
+            since=timezone.now() - timedelta(hours=3),
+        )
+        for server in self.servers.values():
+            if server.environment_id == made.environment_id and server.state == "active":
+                for number in filter(None, (active, standby)):
+                    self.observed(server.name, model, number)
+        self.placements[model, environment] = made
+        return made
+
+    def observed(
+        self, server: str, model: str, version: int, *, state: str = "READY", reason: str = ""
+    ) -> ObservedVersion:
+        """One line of a server's index."""
+        made, _ = ObservedVersion.objects.update_or_create(
+            server=self.servers[server],
+            model=model,
+            version=version,
+            defaults={
+                "state": state,
+                "reason": reason,
+                "since": timezone.now() - timedelta(minutes=5),
+                "loaded_stamp_ns": 1,
+                "seen_stamp_ns": 1,
+            },
+        )
+        return made
+
+    def rollout(
+        self,
+        model: str,
+        environment: str,
+        old: int | None,
+        new: int | None,
+        *,
+        kind: str = "promote",
+        state: str = "succeeded",
+        **fields: Any,
+    ) -> Rollout:
+        """A rollout with a run per server, each as far as the rollout's state says."""
+        now = timezone.now()
+        ended = {"finished_at": now} if state in ("succeeded", "failed", "rolled_back") else {}
+        servers = [s for s in self.servers.values() if s.environment.name == environment and s.state == "active"]
+        fields = {"reason": "held-out accuracy is better", "actor": "alice", "actor_kind": "user"} | ended | fields
+        made = Rollout.objects.create(
+            placement=self.placements[model, environment],
+            kind=kind,
+            state=state,
+            from_version=self.versions[model, old] if old else None,
+            to_version=self.versions[model, new] if new else None,
+            plan={"hot": [], "servers": [server.name for server in servers], "confirmed": []},
+            created_at=now - timedelta(seconds=40),
+            started_at=now - timedelta(seconds=39),
+            **fields,
+        )
+        for position, server in enumerate(servers):
+            self.run(made, server, position)
+        return made
+
+    def run(self, rollout: Rollout, server: Server, position: int) -> Run:
+        """One server's share: the first ones done, the current one in its third step, as the rollout's state says."""
+        now = timezone.now()
+        is_over = rollout.state == "succeeded"
+        is_broken = rollout.state in ("failed", "rolled_back") and position == 0
+        state = (
+            "succeeded"
+            if is_over
+            else "failed"
+            if is_broken
+            else "running"
+            if position == 0 and rollout.state == "running"
+            else "queued"
+            if rollout.state in ("queued", "running")
+            else "cancelled"
+        )
+        made = Run.objects.create(
+            rollout=rollout,
+            server=server,
+            model=rollout.placement.model,
+            position=position,
+            state=state,
+            recipe=list(STEPS),
+            started_at=None if state in ("queued", "cancelled") else now - timedelta(seconds=30),
+            finished_at=now if state in ("succeeded", "failed") else None,
+            waiting_for=f"{server.name}: {rollout.placement.model} is loading" if state == "running" else "",
+        )
+        reached = {"succeeded": 7, "failed": 3, "running": 4}.get(state, 0)
+        for at, name in enumerate(STEPS[:reached]):
+            self.step(made, name, at, state if at == reached - 1 else "succeeded")
+        return made
+
+    def step(self, run: Run, name: str, position: int, state: str) -> StepRun:
+        """One step with what it said."""
+        now = timezone.now()
+        details: dict[str, dict[str, Any]] = {
+            "preflight": {"free_bytes": 41_000_000_000, "loaded": [1]},
+            "publish": {"was_there": False, "copied_bytes": 45_678},
+            "shadow": {"golden": 5, "latencies_us": [52_000, 3_100, 2_900], "warmup": [], "remark": ""},
+            "load": {"versions": [1, 2], "beside": True, "warm_up_requests": 1},
+            "verify": {"golden": 5, "latencies_us": [3_000, 2_900]},
+            "expose": {"versions": [1, 2], "loads": 0},
+        }
+        error = (
+            {
+                "code": "shadow_failed",
+                "title": "The version failed aside",
+                "message": TRACEBACK.splitlines()[0],
+                "hint": "Read what the model said.",
+                "reason": TRACEBACK,
+            }
+            if state == "failed"
+            else {}
+        )
+        return StepRun.objects.create(
+            run=run,
+            name=name,
+            position=position,
+            state=state,
+            calls=1,
+            detail={} if error else details.get(name, {}),
+            error=error,
+            started_at=now - timedelta(seconds=20 - position),
+            finished_at=None if state == "running" else now - timedelta(seconds=19.2 - position),
+        )
+
+
+def small_fleet() -> FleetRows:
+    """Two environments, three servers, two models: one healthy, one with everything that can be shown."""
+    rows = FleetRows()
+    rows.environment("staging", rank=1)
+    rows.environment("prod", rank=2)
+    for name, environment in (("staging-1", "staging"), ("prod-1", "prod"), ("prod-2", "prod")):
+        rows.server(name, environment)
+    rows.model("digits", description="Handwritten digits, 8x8.")
+    for number in (1, 2):
+        rows.version("digits", number)
+    rows.version(
+        "digits",
+        3,
+        state="rejected",
+        error={
+            "code": "no_model_file",
+            "title": "model.py is missing",
+            "message": "digits-3.zip: the python backend needs 1/model.py",
+            "hint": "Put model.py into the version directory.",
+        },
+    )
+    Alias.objects.create(model=rows.models["digits"], name="champion", version=rows.versions["digits", 2])
+    Sample.objects.create(model=rows.models["digits"], name="seven", inputs=[], outputs=[{"name": "label"}])
+    rows.placed("digits", "staging", 2, 1)
+    rows.placed("digits", "prod", 1)
+    rows.rollout("digits", "staging", None, 1)
+    rows.rollout("digits", "staging", 1, 2)
+    rows.rollout("digits", "prod", None, 1)
+    return rows
+
+
+def break_things(rows: FleetRows) -> Rollout:
+    """A moving rollout, a failed one, drift, a server that is gone, one that was refused; the moving rollout."""
+    rows.server("prod-3", "prod", is_reachable=False)
+    rows.server("prod-4", "prod", cordoned_at=timezone.now(), cordon_reason="disk is being replaced")
+    rows.server(
+        "prod-5",
+        "prod",
+        state="refused",
+        finding={
+            "code": "not_explicit",
+            "title": "Not explicit",
+            "message": "prod-5: does not take load requests",
+            "hint": "Start it with --model-control-mode=explicit.",
+        },
+    )
+    rows.server("prod-6", "prod", state="checking")
+    rows.model("resnet50", slo_p99_ms=None, slo_error_ratio=None)
+    for number in (10, 11):
+        rows.version("resnet50", number)
+    rows.placed("resnet50", "prod", 11, 10)
+    rows.observed("prod-2", "resnet50", 11, state="UNAVAILABLE", reason=TRACEBACK)
+    rows.rollout(
+        "resnet50",
+        "prod",
+        10,
+        11,
+        state="rolled_back",
+        error={"code": "shadow_failed", "message": TRACEBACK.splitlines()[0], "hint": "Read what the model said."},
+    )
+    WarmupSchedule.objects.create(placement=rows.placements["digits", "prod"], every_s=600)
+    for passed in (True, False):
+        Probe.objects.create(
+            placement=rows.placements["digits", "prod"],
+            server=rows.servers["prod-1"],
+            version=1,
+            kind="warmup",
+            has_passed=passed,
+            latency_us=2_345,
+            message="" if passed else "prod-1: the model answered with an error",
+        )
+    return rows.rollout("digits", "prod", 1, 2, state="running")
+
+
+def large_fleet(size: int) -> FleetRows:
+    """`size` models with `size` versions each of the first, on `size` servers, with as much history."""
+    rows = small_fleet()
+    for number in range(size):
+        rows.server(f"node-{number:03}", "prod")
+    for number in range(size):
+        name = f"model-{number:03}"
+        rows.model(name)
+        rows.version(name, 1)
+        rows.placed(name, "prod", 1)
+        rows.rollout(name, "prod", None, 1)
+        rows.version("digits", number + 10)
+        Event.objects.create(
+            at=timezone.now(),
+            verb="promote",
+            actor_kind="user",
+            actor="alice",
+            door="console",
+            subject_kind="rollout",
+            subject=str(number),
+            environment="prod",
+            model=name,
+        )
+    return rows

@@ -1,0 +1,47 @@
+"""A worker that is killed (SIGKILL) in one step, as a process of its own: `lost_worker.py RUN STEP MOMENT`.
+
+MOMENT is `before` (the step has begun, nothing is done), `during` (a moment into it) or `after` (the world
+has changed, the row does not say so yet).
+"""
+
+import os
+import signal
+import sys
+import threading
+
+import django
+
+DURING_S = 0.15
+
+
+def die() -> None:
+    """As the kernel's out-of-memory killer does it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    """Walk the run, and die where told."""
+    run_id, name, moment = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    django.setup()
+    from worker import engine, steps
+    from worker.context import Context
+    from worker.outcomes import Outcome
+
+    whole = steps.STEPS[name]
+
+    def cut(context: Context) -> Outcome:
+        if moment == "before":
+            die()
+        if moment == "during":
+            threading.Timer(DURING_S, die).start()
+        outcome = whole(context)
+        die()
+        return outcome
+
+    steps.STEPS[name] = cut
+    while True:
+        engine.advance_run(run_id)
+
+
+if __name__ == "__main__":
+    main()

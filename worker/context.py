@@ -1,0 +1,53 @@
+"""What a step gets to work with."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.deployments import services
+from apps.deployments.selectors import Candidate, Work
+from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
+
+# How long one call outside may take before the step asks to be called again.
+PATIENCE_S = 10.0
+
+
+@dataclass(slots=True)
+class Context:
+    """One call of one step: the work, the server's connection, and the step's own memory.
+
+    `step` is the step's row; its memory survives a killed worker and is written before the world is touched.
+    """
+
+    work: Work
+    backend: ServingBackend
+    step: Any
+    now: datetime
+
+    @property
+    def new(self) -> Candidate:
+        """The version this run brings (or brings back)."""
+        if self.work.new is None:
+            raise ValueError(f"{self.work.run} has no version to bring")
+        return self.work.new
+
+    def recall(self, key: str, default: Any = None) -> Any:
+        """What an earlier call of this step remembered."""
+        return self.step.memory.get(key, default)
+
+    def remember(self, **memory: Any) -> None:
+        """Keep it before acting on it."""
+        services.remember(self.step, **memory)
+
+    def seconds_in_step(self) -> float:
+        """Since the step began, over all its calls."""
+        return float((self.now - self.step.started_at).total_seconds())
+
+    def entries(self, model: str) -> dict[int, IndexEntry]:
+        """The server's index lines for one model, by version."""
+        found = self.backend.index()
+        return {entry.version: entry for entry in found if entry.model == model and entry.version is not None}
+
+    def ready_versions(self, model: str) -> set[int]:
+        """The versions of a model that serve now."""
+        return {n for n, entry in self.entries(model).items() if entry.state == Readiness.READY}

@@ -1,0 +1,138 @@
+"""Walks runs: claims the lease, does idempotent steps one after another, records each, and ends once."""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection as database
+from django.utils import timezone
+
+from apps.common.errors import ControlPlaneError
+from apps.deployments import services
+from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
+from apps.deployments.selectors import Work, work
+from apps.deployments.states import RunState, StepState
+from apps.fleet import selectors as fleet
+from worker.context import Context
+from worker.outcomes import Done, Outcome, Reroute, Wait
+from worker.steps import STEPS
+
+log = logging.getLogger(__name__)
+
+# After this long a task gives the run back and asks to be called again: messages stay short.
+BUDGET_S = 20.0
+MOST_LOST_WORKERS = 5
+LONGEST_BACK_OFF_S = 10.0
+
+
+def advance_run(run_id: int) -> None:
+    """Move a run as far as it goes now; safe to deliver twice, or while another worker has it."""
+    owner, lease_s = uuid.uuid4().hex, float(settings.CONCH["lease_s"])
+    if not services.claim_run(run_id, owner=owner, now=timezone.now(), lease_s=lease_s):
+        return
+    with _lease_kept(run_id, owner, lease_s) as lost:
+        pause = _walk(run_id, lost, until=time.monotonic() + BUDGET_S)
+    if pause is not None:
+        due_at = timezone.now() + timedelta(seconds=pause.seconds)
+        services.release_run(run_id, owner=owner, due_at=due_at, waiting_for=pause.why, after_s=pause.seconds)
+
+
+def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
+    """Do steps until one waits, the run ends (None), the lease is lost (None) or the time is used."""
+    while not lost.is_set():
+        todo = work(run_id)
+        if not services.is_wanted(todo.run):
+            services.end_run(
+                todo.run, state=RunState.CANCELLED, now=timezone.now(), error=Aborted("the rollout was aborted")
+            )
+            return None
+        name = _next_step(todo.run)
+        if name is None:
+            services.end_run(todo.run, state=RunState.SUCCEEDED, now=timezone.now())
+            return None
+        pause = _do(todo, name, lost)
+        if pause is not None or todo.run.state != RunState.RUNNING:
+            return pause
+        if time.monotonic() > until:
+            return Wait(0, "the next turn")
+    return None
+
+
+def _next_step(run: Any) -> str | None:
+    done = set(run.steps.filter(state=StepState.SUCCEEDED).values_list("name", flat=True))
+    return next((name for name in run.recipe if name not in done), None)
+
+
+def _do(todo: Work, name: str, lost: threading.Event) -> Wait | None:
+    """Call one step once and record what it said."""
+    step = services.begin_step(todo.run, name, now=timezone.now())
+    try:
+        outcome = _call(todo, name, step)
+    except ControlPlaneError as error:
+        return None if lost.is_set() else _failed(todo, step, error)
+    except Exception:
+        log.exception("%s: step %s on %s broke", todo.run, name, todo.server.name)
+        if lost.is_set():
+            return None
+        broke = StepBroke(f"{todo.server.name}: {name} broke; see the worker's log")
+        services.end_run(todo.run, state=RunState.FAILED, now=timezone.now(), error=broke, step=step)
+        return None
+    return None if lost.is_set() else _record(todo, step, outcome)
+
+
+def _call(todo: Work, name: str, step: Any) -> Outcome:
+    """A step whose worker is lost every time must end some day."""
+    if step.lost_workers > MOST_LOST_WORKERS:
+        raise StepKeptDying(f"{todo.server.name}: {name} lost its worker {step.lost_workers} times")
+    return STEPS[name](Context(todo, fleet.connect(todo.server), step, timezone.now()))
+
+
+def _record(todo: Work, step: Any, outcome: Outcome) -> Wait | None:
+    if isinstance(outcome, Done):
+        services.pass_step(step, detail=outcome.detail, now=timezone.now())
+        return None
+    if isinstance(outcome, Reroute):
+        services.reroute(todo.run, outcome.recipe)
+        return None
+    services.wait_in_step(step, is_failure=False, why=outcome.why)
+    return outcome
+
+
+def _failed(todo: Work, step: Any, error: ControlPlaneError) -> Wait | None:
+    """The error's class says whether to try again; the progress deadline says for how long."""
+    now = timezone.now()
+    in_time = (now - step.started_at).total_seconds() < todo.progress_deadline_s
+    if error.retryable and in_time:
+        services.wait_in_step(step, is_failure=True, why=error.message)
+        return Wait(min(2.0 ** min(step.failures, 5) / 2, LONGEST_BACK_OFF_S), error.message)
+    services.end_run(todo.run, state=RunState.FAILED, now=now, error=error, step=step)
+    return None
+
+
+@contextmanager
+def _lease_kept(run_id: int, owner: str, lease_s: float) -> Iterator[threading.Event]:
+    """Renew the lease from a thread while the block runs; the event tells that it was lost."""
+    lost, stop = threading.Event(), threading.Event()
+
+    def renew() -> None:
+        try:
+            while not stop.wait(lease_s / 3):
+                if not services.renew_lease(run_id, owner=owner, now=timezone.now(), lease_s=lease_s):
+                    lost.set()
+                    return
+        finally:
+            database.close()
+
+    keeper = threading.Thread(target=renew, name=f"lease-{run_id}", daemon=True)
+    keeper.start()
+    try:
+        yield lost
+    finally:
+        stop.set()
+        keeper.join()

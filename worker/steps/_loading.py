@@ -1,0 +1,59 @@
+"""Loading versions and learning what became of it. A client that gives up is no verdict on the server's work."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
+from apps.serving.protocol import IndexEntry, Readiness
+from worker.context import PATIENCE_S, Context
+from worker.outcomes import Wait
+
+POLL_S = 0.5
+_BUSY = (Readiness.LOADING, Readiness.UNLOADING)
+
+
+def load_once(
+    context: Context, model: str, config: Mapping[str, Any], *, versions: Collection[int], number: int
+) -> Wait | None:
+    """Have exactly `versions` loaded, `number` among them; None once that is so, else what is waited for.
+
+    State first: a second load sent while the first is under way would restart everything once more.
+    Raises LoadRefused with the server's words, or LoadStuck past the model's deadline.
+    """
+    entries = context.entries(model)
+    if context.recall("sent"):
+        if _ready(entries) == set(versions):
+            return None
+        if any(entry.state in _BUSY for entry in entries.values()):
+            return _patience(context, model, number)
+        _refuse_if_failed(context, entries.get(number), model)
+    context.remember(sent=True, reason_before=_reason(entries.get(number)))
+    try:
+        context.backend.load(model, config=config, timeout_s=PATIENCE_S)
+    except LoadPending:
+        return _patience(context, model, number)
+    return None
+
+
+def _ready(entries: Mapping[int, IndexEntry]) -> set[int]:
+    return {number for number, entry in entries.items() if entry.state == Readiness.READY}
+
+
+def _reason(entry: IndexEntry | None) -> str:
+    """Why a version failed; a version that was let go has no such reason."""
+    failed = entry is not None and entry.state == Readiness.UNAVAILABLE and entry.reason != "unloaded"
+    return entry.reason if entry is not None and failed else ""
+
+
+def _refuse_if_failed(context: Context, entry: IndexEntry | None, model: str) -> None:
+    """A reason that stood there before the load was sent tells nothing about it: send it again."""
+    reason = _reason(entry)
+    if entry is not None and reason and reason != context.recall("reason_before"):
+        raise LoadRefused(f"{context.work.server.name}: {model} {entry.version} did not come up", reason=reason)
+
+
+def _patience(context: Context, model: str, number: int) -> Wait:
+    work = context.work
+    if context.seconds_in_step() > work.load_deadline_s:
+        raise LoadStuck(f"{work.server.name}: {model} version {number} is LOADING for over {work.load_deadline_s} s")
+    return Wait(POLL_S, f"{work.server.name} is loading {model} {number}")

@@ -1,0 +1,76 @@
+"""Real requests to a version: warm-up inputs and golden samples."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from apps.common.text import SHOWN_CHARS, printable
+from apps.deployments.errors import GoldenMismatch, WarmupFailed
+from apps.registry import samples
+from apps.serving.errors import InferenceFailed
+from worker.context import Context
+
+WARM_REQUESTS = 5
+MOST_SAMPLES = 50
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """How warming went: latencies in microseconds in order, and whether the model takes zeros."""
+
+    latencies_us: list[int]
+    takes_zeros: bool
+    remark: str = ""
+
+
+def warm(context: Context, model: str, number: int) -> Warmth:
+    """Send zeros made from the configuration and the model's samples, each several times, to one version."""
+    work, new = context.work, context.new
+    latencies: list[int] = []
+    zeros = work.config_format.example_inputs(new.config)
+    remark = "" if zeros else "this kind of model takes no made-up inputs"
+    if zeros:
+        try:
+            latencies += [_ask(context, model, number, zeros) for _ in range(WARM_REQUESTS)]
+        except InferenceFailed as error:
+            remark = printable(f"zeros are refused: {error.message}", limit=SHOWN_CHARS)
+    takes_zeros = bool(zeros) and not remark
+    for sample in work.samples[:MOST_SAMPLES]:
+        try:
+            latencies += [_ask(context, model, number, samples.to_tensors(sample.inputs)) for _ in range(2)]
+        except InferenceFailed as error:
+            raise WarmupFailed(
+                f"{work.server.name}: {model} {number}, {sample}: {error.message}", **error.facts
+            ) from error
+    if zeros and not takes_zeros and not work.samples:
+        raise WarmupFailed(f"{work.server.name}: {model} {number}: {remark}")
+    return Warmth(latencies, takes_zeros, remark)
+
+
+def check_golden(context: Context, model: str, number: int) -> dict[str, Any]:
+    """Hold the version against every golden sample; GoldenMismatch names the first differences."""
+    golden = [sample for sample in context.work.samples if sample.is_golden]
+    differences = [text for sample in golden for text in _differences(context, model, number, sample)]
+    if differences:
+        where = f"{context.work.server.name}: {context.work.model} {number}"
+        raise GoldenMismatch(
+            f"{where}: {len(differences)} of {len(golden)} golden answers differ: {'; '.join(differences[:3])}",
+            reason="\n".join(differences[:100]),
+        )
+    return {"golden": len(golden)}
+
+
+def _differences(context: Context, model: str, number: int, sample: Any) -> Iterable[str]:
+    inputs = samples.to_tensors(sample.inputs)
+    try:
+        answer = context.backend.infer(model, number, inputs, timeout_s=TIMEOUT_S)
+    except InferenceFailed as error:
+        return [f"{sample.name}: {error.message}"]
+    found = (samples.matches(expected, answer.outputs.get(expected["name"])) for expected in sample.outputs)
+    first = next((text for text in found if text), None)
+    return [f"{sample.name}: {first}"] if first else []
+
+
+def _ask(context: Context, model: str, number: int, inputs: list[Any]) -> int:
+    return context.backend.infer(model, number, inputs, timeout_s=TIMEOUT_S).latency_us

@@ -1,0 +1,25 @@
+"""Time stamps of version directories: while they stand still, naming a loaded version restarts nothing."""
+
+from collections.abc import Iterable
+
+from apps.deployments.selectors import Work
+from apps.fleet import repositories
+from apps.fleet import services as fleet
+from worker.context import Context
+
+
+def read(work: Work, versions: Iterable[int]) -> dict[str, int | None]:
+    """The newest time stamp (ns) under each version's directory, by version as text: it is kept as JSON."""
+    return {
+        str(number): repositories.newest_stamp_ns(work.root, model=work.model, number=number) for number in versions
+    }
+
+
+def keep(context: Context, stamps: dict[str, int | None]) -> None:
+    """Record them as the stamps these versions were loaded at."""
+    fleet.record_load(
+        context.work.server,
+        model=context.work.model,
+        stamps={int(number): stamp for number, stamp in stamps.items()},
+        now=context.now,
+    )

@@ -1,0 +1,38 @@
+"""Send clients to the version: an unversioned request goes to the highest one loaded."""
+
+from apps.deployments import plan, services
+from apps.deployments.states import RolloutKind
+from worker.context import Context
+from worker.outcomes import Done, Outcome, Reroute
+from worker.steps import _stamps
+from worker.steps._loading import load_once
+
+
+def run(context: Context) -> Outcome:
+    """Leave exactly the final set loaded. Going up, the live load was the exposure already."""
+    work, new = context.work, context.new
+    _, final = work.sets
+    ready = context.ready_versions(work.model)
+    if ready == final:
+        return Done({"versions": sorted(final), "loads": 0})
+    if new.number not in ready and not context.recall("sent"):
+        return _not_there(context)
+    stamps = _stamps.read(work, final)
+    if not work.run.has_changed_server:
+        services.note_change(work.run)
+    waiting = load_once(context, work.model, work.config_of(new, final), versions=final, number=new.number)
+    if waiting is not None:
+        return waiting
+    _stamps.keep(context, stamps)
+    return Done({"versions": sorted(final), "loads": 1})
+
+
+def _not_there(context: Context) -> Outcome:
+    """It was believed to be loaded and is not: a rollback loads it cold; letting go of a standby does nothing."""
+    work, number = context.work, context.new.number
+    if work.rollout.kind == RolloutKind.ROLLBACK:
+        return Reroute(
+            plan.recipe(RolloutKind.ROLLBACK, is_hot=False, has_passed_shadow=True),
+            f"{work.server.name}: version {number} is not loaded any more",
+        )
+    return Done({"versions": [], "loads": 0, "remark": f"version {number} is not loaded here; nothing was touched"})

@@ -1,0 +1,30 @@
+"""Look before anything is touched: the server, the model's directory, what is loaded."""
+
+from apps.deployments.errors import ModelServedUnplaced, StrangeEntries
+from apps.fleet import repositories
+from apps.serving.protocol import Readiness
+from worker.context import Context
+from worker.outcomes import Done, Outcome, Wait
+
+
+def run(context: Context) -> Outcome:
+    """Refuse what would hang, end or surprise the server."""
+    work, server = context.work, context.work.server.name
+    strange = repositories.strange_entries(work.root, model=work.model)
+    if strange:
+        raise StrangeEntries(f"{server}: {work.model}/ holds {', '.join(map(repr, strange[:5]))}", entries=strange)
+    entries = context.entries(work.model)
+    loading = sorted(n for n, entry in entries.items() if entry.state == Readiness.LOADING)
+    if loading and context.seconds_in_step() < work.load_deadline_s:
+        return Wait(1, f"{server} is still loading {work.model} {loading[0]}")
+    _refuse_unplaced(context, {n for n, entry in entries.items() if entry.state == Readiness.READY})
+    free = repositories.free_bytes(work.root)
+    return Done({"free_bytes": free, "loaded": sorted(n for n, e in entries.items() if e.state == Readiness.READY)})
+
+
+def _refuse_unplaced(context: Context, ready: set[int]) -> None:
+    work = context.work
+    if work.old is None and ready - {context.new.number} and "unplaced" not in work.confirmed:
+        raise ModelServedUnplaced(
+            f"{work.server.name} serves {work.model} {', '.join(map(str, sorted(ready)))}", versions=sorted(ready)
+        )

@@ -1,0 +1,117 @@
+"""Try the version aside, under a name no client knows: load, warm, check the golden answers, unload.
+
+A version that is wrong or does not start never serves one request, and only inputs that ran here go into
+the live load's warm-up. The phases are remembered, so a killed worker goes on where it was:
+`load` -> `warm` -> `unload`, or on any failure `cure` -> `unload`.
+"""
+
+from typing import Any
+
+from apps.common.errors import ControlPlaneError
+from apps.common.keeping import error_document
+from apps.common.names import shadow_of
+from apps.deployments.errors import GoldenMismatch, ShadowFailed, WarmupFailed
+from apps.deployments.selectors import Work
+from apps.fleet import repositories
+from apps.serving.errors import LoadRefused, LoadStuck
+from apps.serving.protocol import Readiness
+from worker.context import PATIENCE_S, Context
+from worker.outcomes import Done, Outcome, Wait
+from worker.steps._cure import cure
+from worker.steps._loading import load_once
+from worker.steps._requests import check_golden, warm
+
+# Measured: 1.4 s. Longer than this, something else keeps the server from being ready.
+STAND_IN_GONE_S = 10.0
+
+
+def run(context: Context) -> Outcome:
+    """Every phase can be repeated; the first failure is kept, cleaned up after, then told."""
+    phase = context.recall("phase", "load")
+    if phase == "load":
+        outcome = _load(context)
+        if outcome is not None:
+            return outcome
+    if context.recall("phase") == "warm":
+        _warm(context)
+    if context.recall("phase") == "cure":
+        context.remember(uncured=cure(context), cured_at_s=context.seconds_in_step(), phase="unload")
+    return _unload(context)
+
+
+def _load(context: Context) -> Wait | None:
+    work, new = context.work, context.new
+    config = _config(work, new.config, new.number)
+    try:
+        repositories.make_shadow(
+            work.root, model=work.model, number=new.number, config_text=work.config_format.render(config)
+        )
+        waiting = load_once(context, shadow_of(work.model), config, versions={new.number}, number=new.number)
+    except LoadRefused as error:
+        _fail(context, error, phase="cure")
+        return None
+    except LoadStuck as error:
+        _fail(context, error, phase="unload")
+        return None
+    if waiting is None:
+        context.remember(phase="warm")
+    return waiting
+
+
+def _config(work: Work, config: Any, number: int) -> dict[str, Any]:
+    """Without any warm-up: one that raises inside a load can end the whole server."""
+    return work.config_format.effective(config, name=shadow_of(work.model), versions=[number], warmup=[])
+
+
+def _warm(context: Context) -> None:
+    name, number = shadow_of(context.work.model), context.new.number
+    try:
+        warmth = warm(context, name, number)
+        golden = check_golden(context, name, number)
+    except (WarmupFailed, GoldenMismatch) as error:
+        _fail(context, error, phase="unload")
+        return
+    entries = context.work.config_format.zero_warmup(context.new.config) if warmth.takes_zeros else []
+    context.remember(
+        phase="unload",
+        detail={**golden, "latencies_us": warmth.latencies_us, "warmup": entries, "remark": warmth.remark},
+    )
+
+
+def _fail(context: Context, error: ControlPlaneError, *, phase: str) -> None:
+    context.remember(error=error_document(error), phase=phase)
+
+
+def _unload(context: Context) -> Outcome:
+    work, name = context.work, shadow_of(context.work.model)
+    if not _is_stuck(context):
+        context.backend.unload(name, timeout_s=PATIENCE_S)
+        left = [n for n, e in context.entries(name).items() if e.state != Readiness.UNAVAILABLE]
+        if left and context.seconds_in_step() < work.progress_deadline_s:
+            return Wait(0.2, f"{work.server.name}: {name} {left[0]} is unloading")
+        if _is_stand_in_there(context):
+            return Wait(0.3, f"{work.server.name}: the stand-in is unloading")
+    repositories.remove_shadow(work.root, model=work.model)
+    failed = context.recall("error")
+    if failed:
+        raise _told(context, failed)
+    return Done(context.recall("detail", {}))
+
+
+def _is_stand_in_there(context: Context) -> bool:
+    """An inline model is not in the index: only a strict server's readiness tells that it is still going."""
+    cured_at_s = context.recall("cured_at_s")
+    in_time = cured_at_s is not None and context.seconds_in_step() - cured_at_s < STAND_IN_GONE_S
+    return in_time and not context.backend.is_server_ready()
+
+
+def _is_stuck(context: Context) -> bool:
+    return bool(context.recall("error", {}).get("code") == LoadStuck.code)
+
+
+def _told(context: Context, failed: dict[str, Any]) -> ShadowFailed:
+    old = context.work.old
+    serving = f"version {old.number} still serves" if old else "nothing was changed"
+    return ShadowFailed(
+        f"{failed['message']} ({serving})", hint=failed["hint"], reason=failed.get("reason", ""), cause=failed["code"]
+    )

@@ -1,0 +1,69 @@
+"""Messages in, one call each. Every task may be delivered twice, late, or never."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.deployments import services as deployments
+from apps.fleet import services as fleet
+from apps.registry import services as registry
+from worker import clock, engine, parts
+
+
+@shared_task(name="conch.advance_run")
+def advance_run(*, run_id: int, **_: object) -> None:
+    """Move a run on as far as it goes now."""
+    engine.advance_run(run_id)
+
+
+@shared_task(name="conch.advance_rollout")
+def advance_rollout(*, rollout_id: int, **_: object) -> None:
+    """Start a rollout's next run, or end it."""
+    deployments.advance_rollout(rollout_id, now=timezone.now())
+
+
+@shared_task(name="conch.check_version")
+def check_version(*, version_id: int, **_: object) -> None:
+    """Unpack and check an uploaded version."""
+    registry.check_version(version_id, now=timezone.now())
+
+
+@shared_task(name="conch.introduce_server")
+def introduce_server(*, server_id: int, **_: object) -> None:
+    """Ask a new server who it is."""
+    fleet.introduce(server_id, now=timezone.now())
+
+
+@shared_task(name="conch.observe_fleet")
+def observe_fleet(**_: object) -> None:
+    """Send one task per shard of servers."""
+    clock.observe_fleet()
+
+
+@shared_task(name="conch.observe_servers")
+def observe_servers(*, server_ids: list[int], **_: object) -> None:
+    """Ask a shard of servers what they serve."""
+    fleet.observe(server_ids, now=timezone.now())
+
+
+@shared_task(name="conch.sweep")
+def sweep(**_: object) -> None:
+    """Wake whatever is due and forgotten."""
+    clock.sweep(timezone.now())
+
+
+@shared_task(name="conch.warm_due")
+def warm_due(**_: object) -> None:
+    """Warm the placements whose schedule says so."""
+    clock.warm_due(timezone.now())
+
+
+@shared_task(name="conch.check_itself")
+def check_itself(**_: object) -> None:
+    """Look after Conch's own parts."""
+    parts.check_itself(timezone.now())
+
+
+@shared_task(name="conch.tidy")
+def tidy(**_: object) -> None:
+    """Remove what is no longer needed."""
+    clock.tidy(timezone.now())
