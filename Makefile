@@ -5,6 +5,8 @@
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 BIN := .venv/bin
+# Compiled modules are kept: without them every process compiles all of Django again.
+unexport PYTHONDONTWRITEBYTECODE
 CODE := apps controlplane worker demo bench tests manage.py
 TEST_WORKERS ?= 2
 
@@ -26,7 +28,7 @@ run: setup
 
 # The one list of checks: `make test` and .ci/run both come here.
 test: lint
-	$(BIN)/python -m pytest -n $(TEST_WORKERS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadgroup
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

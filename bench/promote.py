@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.clients import Traffic
 from bench.figures import Figure
-from bench.stack import Stack, start_all
+from bench.stack import Stack
 from bench.trial import (
     Change,
     folder_of,
@@ -90,7 +90,7 @@ def _by_way(stack: Stack, name: str, mode: ControlMode, make: Callable[[Sequence
     stack.say(f"promote: {CYCLES_BESIDE} times by {name}")
     with stack.more_tritons(name, control_mode=mode) as servers:
         way = make(servers)
-        start_all(servers)
+        stack.start_compiled(servers)
         timed(way.begin, servers, version=1)
         with Traffic(folder_of(servers), servers, MODEL) as traffic:
             changes = run_way(way, servers, times=CYCLES_BESIDE)

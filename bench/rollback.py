@@ -5,7 +5,7 @@ from typing import Any
 
 from bench.clients import Traffic
 from bench.figures import Figure, percentile
-from bench.stack import Stack, start_all
+from bench.stack import Stack
 from bench.trial import folder_of, timed, traffic_summary
 from bench.ways import MODEL, LoadModel, PollMode, Way
 from demo.parts.triton import ControlMode, Triton
@@ -70,7 +70,7 @@ def _by_way(
     stack.say(f"rollback: {rounds} times by {name}")
     with stack.more_tritons(name, control_mode=mode) as servers:
         way = make(servers)
-        start_all(servers)
+        stack.start_compiled(servers)
         way.begin()
         timed(way.bring_new, servers, version=2)
         took_ms = []

@@ -1,6 +1,7 @@
 """The real thing, started anew for a run and gone after it: what `make demo` starts, with the measured model."""
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,15 +74,28 @@ class Stack:
 
     @contextmanager
     def more_tritons(self, name: str, *, control_mode: ControlMode) -> Iterator[list[Triton]]:
-        """Two more servers over one repository that Conch knows nothing of; laid out before they start."""
-        started: list[Part] = []
+        """Two more servers over one repository that Conch knows nothing of, not started; stopped in the end."""
         servers = [self._triton(f"{name}-{n}", repository=name, control_mode=control_mode) for n in (1, 2)]
         servers[0].repository.mkdir(parents=True)
         try:
             yield servers
         finally:
-            started += servers
-            stop_all(started)
+            stop_all(servers)
+
+    def start_compiled(self, servers: Sequence[Triton]) -> None:
+        """Start them side by side once every model they read has been compiled.
+
+        Else each server would write `__pycache__` into the versions it loads, and in poll mode take that for a
+        change and load them again: the ways beside Conch are measured at their best.
+        """
+        assert self._environment is not None
+        root = servers[0].repository.parent
+        sources = sorted(file for file in root.rglob("model.py") if root / ENVIRONMENT not in file.parents)
+        subprocess.run([self._environment.python, "-m", "py_compile", *sources], check=True)
+        for server in servers:
+            server.launch()
+        for server in servers:
+            server.wait_ready()
 
     def add_model(self, model: str, *, versions: int) -> None:
         """A model with that many equal versions, all checked and ready."""
@@ -164,16 +178,5 @@ class Stack:
 
 def prepare_database(home: Home, variables: dict[str, str]) -> None:
     """Tables, the admin and the tokens."""
-    run_once("migrate", ["manage.py", "migrate", "--noinput"], home=home, variables=variables)
-    words: list[str | Path] = ["manage.py", "bootstrap", "--username", "admin"]
-    for option, name in (("password", "password"), ("token", "api_token"), ("sd-token", "sd_token")):
-        words += [f"--{option}-file", home.secret_file(name)]
-    run_once("bootstrap", words, home=home, variables=variables)
-
-
-def start_all(servers: Sequence[Triton]) -> None:
-    """Start them side by side; returns when all answer."""
-    for server in servers:
-        server.launch()
-    for server in servers:
-        server.wait_ready()
+    files = [home.secret_file(name) for name in ("password", "api_token", "sd_token")]
+    run_once("database", ["-m", "demo.database", "admin", *files], home=home, variables=variables)

@@ -1,7 +1,7 @@
 """Which pages and lists there are, and how many queries each sends. Runs inside Django."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern, get_resolver, reverse
 
 from apps.access.models import ApiToken
-from apps.api.v1.urls import urlpatterns as api_paths
-from apps.console.urls import urlpatterns as console_paths
 from apps.deployments.models import Rollout
 from apps.registry.models import Model
 from bench.crowd import grow
@@ -55,17 +53,32 @@ def survey(size: int, out: str) -> None:
 
 
 def _paths() -> Iterator[tuple[str, str]]:
-    for path in console_paths:
-        if path.name and path.name not in NOT_PAGES:
-            yield path.name, reverse(f"console:{path.name}", kwargs=_words(path, path.name))
-    for path in api_paths:
-        if isinstance(path, URLPattern) and path.name in LISTS:
-            address = reverse(f"api:{path.name}", kwargs=_words(path, path.name))
+    """All of the console, and of the REST API what lists."""
+    for path in _patterns("console"):
+        if path.name not in NOT_PAGES:
+            yield str(path.name), reverse(f"console:{path.name}", kwargs=_words(path))
+    for path in _patterns("api"):
+        if path.name in LISTS:
+            address = reverse(f"api:{path.name}", kwargs=_words(path))
             yield f"api_{path.name.replace('-', '_')}", address + QUERY.get(path.name, "")
 
 
-def _words(path: URLPattern, name: str) -> Mapping[str, Any]:
+def _patterns(namespace: str) -> list[URLPattern]:
+    """Every named path of a namespace, however deep."""
+    waiting = [get_resolver().namespace_dict[namespace][1]]
+    found: list[URLPattern] = []
+    while waiting:
+        for pattern in waiting.pop().url_patterns:
+            if isinstance(pattern, URLPattern):
+                found.append(pattern)
+            else:
+                waiting.append(pattern)
+    return [pattern for pattern in found if pattern.name]
+
+
+def _words(path: URLPattern) -> dict[str, Any]:
     """What stands in the path's brackets: the busiest model, a server, the newest rollout."""
+    name = str(path.name)
     words: dict[str, Any] = {
         "name": "server-0" if "server" in name else Model.objects.order_by("pk")[0].name,
         "number": 1 if "promote" in name or "archive" in name else 3,

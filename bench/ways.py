@@ -1,7 +1,6 @@
 """The same change of a model from version 1 to 2 and back, by what people use without Conch."""
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
@@ -60,7 +59,7 @@ class LoadModel:
 
 
 class PollMode:
-    """A version directory copied in or removed; the servers look every second."""
+    """A version directory put in or taken away; the servers look every second."""
 
     is_at_once = True
 
@@ -74,24 +73,20 @@ class PollMode:
         """Nothing to do: the servers load what lies there."""
 
     def bring_new(self) -> None:
-        """Copied in beside, then renamed, so that no server sees half of it."""
-        beside = self._aside / "copy"
-        shutil.copytree(self._aside / MODEL / "2", beside)
-        beside.rename(self._repository / MODEL / "2")
+        """Renamed in, so that no server sees half of it."""
+        (self._aside / MODEL / "2").rename(self._repository / MODEL / "2")
 
     def bring_back(self) -> None:
-        """Renamed away, then removed: a server that looks in between would see half a version and hang on it."""
-        gone = self._aside / "gone"
-        (self._repository / MODEL / "2").rename(gone)
-        shutil.rmtree(gone)
+        """Renamed away: a server that sees half a version hangs on it."""
+        (self._repository / MODEL / "2").rename(self._aside / MODEL / "2")
 
 
 def _loader(server: Triton, *, is_grpc: bool) -> Callable[[str], None]:
     if is_grpc:
         over_grpc = triton_grpc.InferenceServerClient(server.grpc)
-        return lambda config: over_grpc.load_model(MODEL, config=config, client_timeout=LOAD_TIMEOUT_S)  # type: ignore[no-any-return]
+        return lambda config: over_grpc.load_model(MODEL, config=config, client_timeout=LOAD_TIMEOUT_S)
     over_http = triton_http.InferenceServerClient(server.http, network_timeout=LOAD_TIMEOUT_S)
-    return lambda config: over_http.load_model(MODEL, config=config)  # type: ignore[no-any-return]
+    return lambda config: over_http.load_model(MODEL, config=config)
 
 
 def _config(versions: list[int]) -> str:

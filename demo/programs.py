@@ -50,13 +50,16 @@ class Program(Part):
 
 def settings(home: Home, *, valkey: Valkey, prometheus: Prometheus) -> dict[str, str]:
     """The process environment that Conch's settings read."""
+    # Compiled modules are kept: without them each start compiles all of Django again.
+    inherited = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **inherited,
         "CONCH_HOME": str(home.state),
         "CONCH_SECRET_KEY": home.secret("secret_key"),
         "CONCH_DATABASE_URL": os.environ.get("CONCH_DATABASE_URL") or f"sqlite:///{home.state / 'conch.sqlite3'}",
         "CONCH_BROKER_URL": valkey.broker_url,
         "CONCH_PROMETHEUS_URL": prometheus.url,
+        "CONCH_SCRAPE_INTERVAL_S": str(prometheus.scrape_interval_s),
         "CONCH_ARTIFACTS_DIR": str(home.state / "artifacts"),
         "DJANGO_SETTINGS_MODULE": "controlplane.settings",
         "PYTHONUNBUFFERED": "1",

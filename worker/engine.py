@@ -98,7 +98,7 @@ def _record(todo: Work, step: Any, outcome: Outcome) -> Wait | None:
         services.pass_step(step, detail=outcome.detail, now=timezone.now())
         return None
     if isinstance(outcome, Reroute):
-        services.reroute(todo.run, outcome.recipe)
+        services.reroute(todo.run, outcome.recipe, why=outcome.why)
         return None
     services.wait_in_step(step, is_failure=False, why=outcome.why)
     return outcome

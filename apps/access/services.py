@@ -52,6 +52,7 @@ def require(actor: Actor, verb: str, environment: str = EVERYWHERE) -> None:
     if may(actor, verb, environment):
         return
     where = "everywhere" if environment == EVERYWHERE else f"in {environment}"
+    where = "anywhere" if verb in LOOKING else where
     log.warning("denied: %s %s may not %s %s (from %s)", actor.kind, actor.name, verb, where, actor.address or "-")
     raise NotAllowed(
         f"{actor.name} may not {verb.replace('_', ' ')} {where}",

@@ -19,6 +19,7 @@ from apps.api.errors import (
     DatabaseUnavailable,
     FieldsInvalid,
     InternalError,
+    LengthRequired,
 )
 from apps.api.shapes.common import ProblemShape
 from apps.common.errors import ControlPlaneError, NotAllowed
@@ -34,7 +35,7 @@ ALWAYS: tuple[type[ControlPlaneError], ...] = (
     DatabaseUnavailable,
     InternalError,
 )
-WITH_BODY: tuple[type[ControlPlaneError], ...] = (FieldsInvalid, BodyUnreadable, BodyTooLarge)
+WITH_BODY: tuple[type[ControlPlaneError], ...] = (FieldsInvalid, BodyUnreadable, BodyTooLarge, LengthRequired)
 IDEMPOTENT: tuple[type[ControlPlaneError], ...] = (IdempotencyKeyInvalid, IdempotencyKeyReused, RequestInProgress)
 KEY = OpenApiParameter(
     "Idempotency-Key",

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from apps.access import services as access
 from apps.access.verbs import VIEW
 from apps.api.auth import actor_of
-from apps.api.errors import BodyTooLarge
+from apps.api.errors import BodyTooLarge, LengthRequired
 from apps.api.pagination import page_of
 from apps.common.actor import Actor
 
@@ -39,7 +39,9 @@ class ApiView(APIView):
             access.require(actor_of(request), self.looks)
 
     def check_length(self, request: Request) -> None:
-        """BodyTooLarge when the announced length is over the limit; the web server cuts what was not announced."""
+        """BodyTooLarge when the announced length is over the limit, LengthRequired when there is none."""
+        if request.headers.get("Transfer-Encoding") and not request.META.get("CONTENT_LENGTH"):
+            raise LengthRequired(f"{request.path[:200]}: the body came in chunks")
         if _length(request) > self.body_limit_bytes():
             raise self.too_long(request)
 

@@ -38,6 +38,15 @@ class BodyTooLarge(ControlPlaneError):
     title = "The request's body is too large"
 
 
+class LengthRequired(ControlPlaneError):
+    """The body came in chunks, without saying how long it is."""
+
+    code = "length_required"
+    http_status = 411
+    title = "The body's length is not told"
+    hint = "Send Content-Length instead of Transfer-Encoding: chunked."
+
+
 class CursorInvalid(Invalid):
     """`cursor` is not one that a page gave."""
 

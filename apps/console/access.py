@@ -77,7 +77,7 @@ def people(request: HttpRequest) -> HttpResponse:
 def add_person(request: HttpRequest) -> HttpResponse:
     """Add an account, with a role if given."""
     access.require(actor(request), "add_user")
-    form = UserForm(request.POST or None, environments=_environments())
+    form = UserForm(request.POST or None)
     question = Question("Add a person", "Add person", reverse(PEOPLE))
 
     def act(given: Mapping[str, Any]) -> str:

@@ -15,7 +15,10 @@ ROWS = 50
 def rollouts(request: HttpRequest) -> HttpResponse:
     """Rollouts that match, newest first."""
     asked = {name: request.GET.get(name, "") for name in ("environment", "model", "state", "kind")}
-    rows = Paginator(deployments.rollouts(**asked).prefetch_related("runs"), ROWS).get_page(request.GET.get("page"))
+    found = deployments.rollouts(
+        environment=asked["environment"], model=asked["model"], state=asked["state"], kind=asked["kind"]
+    )
+    rows = Paginator(found.prefetch_related("runs"), ROWS).get_page(request.GET.get("page"))
     lines = tuple(shown_rollouts.line(rollout, with_progress=True) for rollout in rows)
     return live_page(
         request,

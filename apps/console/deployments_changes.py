@@ -90,7 +90,7 @@ def roll_back(request: HttpRequest, name: str, environment: str) -> HttpResponse
         button=f"{words} to",
         back=reverse("console:model", args=[name]),
         consequences=(
-            f"All {count(len(servers), 'server')} at once: {listed(servers)}.",
+            f"{'All ' if len(servers) > 1 else ''}{count(len(servers), 'server')} at once: {listed(servers)}.",
             *(f"{target.version.number}: {speed_of(target)}, {target.why}." for target in targets[:3]),
         ),
         is_dangerous=True,
@@ -202,6 +202,7 @@ def warm_up(request: HttpRequest, name: str, environment: str) -> HttpResponse:
 
 def archive(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Put a version away: it can no longer be promoted."""
+    registry.get_version(name, number)
     form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Archive {name} {number}",

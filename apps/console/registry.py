@@ -18,6 +18,7 @@ from apps.metrics import catalogue
 from apps.registry import selectors as registry
 
 if TYPE_CHECKING:
+    from apps.deployments.models import Probe, Rollout
     from apps.registry.models import Model
 
 ROWS = 50
@@ -80,7 +81,7 @@ def _cards(model: "Model") -> tuple[Card, ...]:
     environments, servers = list(fleet.environments()), list(fleet.servers(state="active"))
     row = deployments.fleet_rows([model], environments, servers)[0]
     placements = list(deployments.placements(model=model.name).select_related("warmup_schedule"))
-    last = {}
+    last: dict[int, Rollout] = {}
     for rollout in deployments.rollouts(model=model.name, active=False)[:HISTORY]:
         last.setdefault(rollout.placement_id, rollout)
     return cards(
@@ -111,7 +112,7 @@ def _aliases(model: "Model") -> dict[int, list[str]]:
     return found
 
 
-def _probes(name: str) -> list[object]:
+def _probes(name: str) -> "list[Probe]":
     """The last requests Conch itself made to the model, over all environments."""
     found = [probe for p in deployments.placements(model=name) for probe in deployments.probes(p, limit=PROBES)]
     return sorted(found, key=lambda probe: probe.at, reverse=True)[:PROBES]

@@ -105,6 +105,7 @@ def add_sample(request: HttpRequest, name: str) -> HttpResponse:
 
 def remove_sample(request: HttpRequest, name: str, sample: str) -> HttpResponse:
     """Forget a sample."""
+    registry.get_model(name)
     samples = list(registry.samples(name))
     left = sum(one.is_golden for one in samples if one.name != sample)
     question = Question(
@@ -126,6 +127,7 @@ def remove_sample(request: HttpRequest, name: str, sample: str) -> HttpResponse:
 
 def point_alias(request: HttpRequest, name: str) -> HttpResponse:
     """Point a name at a version."""
+    registry.get_model(name)
     numbers = registry.versions(name).filter(state="ready").values_list("number", flat=True)[:VERSIONS]
     initial = {"alias": request.GET.get("alias", "")}
     form = AliasForm(request.POST or None, versions=numbers, initial=initial)

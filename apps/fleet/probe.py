@@ -11,13 +11,14 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet import repositories
 from apps.fleet.errors import RepositoryDiffers
 from apps.serving.errors import NotExplicit
-from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServingBackend
+from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServerInfo, ServingBackend
 
 # How long a file system shared over a network may take to show the server a new directory.
 MARKER_PATIENCE_S = 3.0
 MARKER_PAUSE_S = 0.2
 # As long as a directory's name can be.
 NAME_CHARS = 255
+VERSION_CHARS = 64
 STRICT = (
     "The server says it is not ready although it answers: it has strict readiness, and a model failed or is loading. "
     "Start it with --strict-readiness=false: with strict readiness every load takes it out of its load balancer, "
@@ -40,8 +41,8 @@ class Finding:
         """As the server's row keeps it."""
         return {
             "server_name": printable(self.server_name, limit=200),
-            "version": printable(self.version, limit=64),
-            "extensions": [printable(name, limit=100) for name in self.extensions[:50]],
+            "version": self.version,
+            "extensions": list(self.extensions),
             "control_mode": self.control_mode,
             "models": len({entry.model for entry in self.index}),
             "loaded": sum(entry.state == Readiness.READY for entry in self.index),
@@ -58,6 +59,8 @@ class Sighting:
 
     entries: tuple[IndexEntry, ...]
     is_ready: bool
+    server_version: str
+    extensions: tuple[str, ...]
     stamps: dict[tuple[str, int], int | None]
 
 
@@ -75,8 +78,8 @@ def ask(backend: ServingBackend, *, server: str, root: Path, patience_s: float =
     index = _index_of_same_repository(backend, server=server, root=root, patience_s=patience_s)
     return Finding(
         server_name=info.name,
-        version=info.version,
-        extensions=info.extensions,
+        version=printable(info.version, limit=VERSION_CHARS),
+        extensions=_extensions(info),
         control_mode=str(ControlMode.EXPLICIT),
         index=index,
         warnings=() if backend.is_server_ready() else (STRICT,),
@@ -119,12 +122,23 @@ def _some(names: list[str]) -> str:
 
 def look(backend: ServingBackend, *, root: Path) -> Sighting:
     """What the server serves now; the repository's time stamps tell whether a version is still hot."""
+    info = backend.describe()
     index = backend.index()
     is_ready = backend.is_server_ready()
     entries = tuple(_kept(entry) for entry in index if entry.version is not None and len(entry.model) <= NAME_CHARS)
     ready = [entry for entry in entries if entry.state == Readiness.READY]
     stamps = {(entry.model, entry.version or 0): _stamp(root, entry) for entry in ready}
-    return Sighting(entries=entries, is_ready=is_ready, stamps=stamps)
+    return Sighting(
+        entries=entries,
+        is_ready=is_ready,
+        server_version=printable(info.version, limit=VERSION_CHARS),
+        extensions=_extensions(info),
+        stamps=stamps,
+    )
+
+
+def _extensions(info: ServerInfo) -> tuple[str, ...]:
+    return tuple(printable(name, limit=100) for name in info.extensions[:50])
 
 
 def _kept(entry: IndexEntry) -> IndexEntry:

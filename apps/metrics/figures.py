@@ -16,10 +16,12 @@ from apps.metrics.labels import Label, place, shown
 from apps.metrics.palettes import DARK, LIGHT
 from apps.metrics.windows import Window
 
-HEIGHT_PX = 220
-MARGIN_PX = {"l": 56, "t": 12, "b": 28}
+HEIGHT_PX = 228
+MARGIN_PX = {"l": 56, "t": 12, "b": 36}
 LABEL_CHAR_PX = 6.6
 SLO_WITHIN = 4.0
+DOT_PX = 5
+MARK_HEIGHT = 0.97
 _SYMBOLS = {
     "began": "triangle-right",
     "succeeded": "circle",
@@ -84,27 +86,27 @@ def _top(lines: Sequence[Line], slo: float | None) -> float:
 
 
 def _trace(line: Line, chart: Chart, window: Window) -> dict[str, Any]:
-    colour = LIGHT[str(line.slot)]
+    colour, lonely = LIGHT[str(line.slot)], _lonely(line.values)
     return {
         "type": "scatter",
-        "mode": "lines+markers",
+        "mode": "lines+markers" if any(lonely) else "lines",
         "name": escape(line.name, quote=False),
         "x0": window.start_s * 1000,
         "dx": window.step_s * 1000,
         "y": [None if value is None else float(f"{value:.6g}") for value in line.values],
         "connectgaps": False,
         "line": {"color": colour, "width": 1.75, "dash": line.dash},
-        "marker": {"color": colour, "size": _lonely(line.values)},
+        "marker": {"color": colour, "size": lonely if any(lonely) else DOT_PX},
         "hovertemplate": f"%{{y:,.4~r}} {escape(chart.unit, quote=False)}",
         "meta": {"role": str(line.slot)},
     }
 
 
-def _lonely(values: tuple[float | None, ...]) -> list[int] | int:
+def _lonely(values: tuple[float | None, ...]) -> list[int]:
     """Sizes of points: one between two gaps is a dot, or it would not be seen at all."""
     around = (None, *values, None)
-    sizes = [5 * (around[i] is None and around[i + 2] is None and value is not None) for i, value in enumerate(values)]
-    return sizes if any(sizes) else 0
+    ends = zip(around, values, around[2:], strict=False)
+    return [DOT_PX if value is not None and before is None and after is None else 0 for before, value, after in ends]
 
 
 def _ends(lines: Sequence[Line]) -> list[Label]:
@@ -177,7 +179,7 @@ def _mark_points(marks: Sequence[Mark], top: float) -> list[dict[str, Any]]:
             "mode": "markers",
             "name": "rollouts",
             "x": [round(mark.at.timestamp() * 1000) for mark in marks],
-            "y": [top] * len(marks),
+            "y": [top * MARK_HEIGHT] * len(marks),
             "text": [escape(mark.label, quote=False) for mark in marks],
             "customdata": [mark.rollout_id for mark in marks],
             "hovertemplate": "%{text}<extra></extra>",

@@ -41,7 +41,7 @@ class Prometheus(Part):
         self._packages = packages
         self._targets = list(targets)
         self._discovery = discovery
-        self._scrape_interval_s = scrape_interval_s
+        self.scrape_interval_s = scrape_interval_s
         self.config = self.root / "prometheus.yml"
 
     @property
@@ -76,10 +76,11 @@ class Prometheus(Part):
                 {
                     "url": self._discovery.url,
                     "refresh_interval": f"{self._discovery.refresh_s}s",
-                    "authorization": {"credentials_file": str(self._discovery.token_file)},
+                    # The type is said: Debian's Prometheus sends the bare token otherwise.
+                    "authorization": {"type": "Bearer", "credentials_file": str(self._discovery.token_file)},
                 }
             ]
-        interval = f"{self._scrape_interval_s}s"
+        interval = f"{self.scrape_interval_s}s"
         return {
             "global": {"scrape_interval": interval, "scrape_timeout": interval},
             "scrape_configs": [job],

@@ -73,7 +73,6 @@
       const figure = make("figure", "chart-figure");
       const caption = make("figcaption", "chart-caption", figure);
       this.title = make("span", "chart-title", caption);
-      this.unit = make("span", "chart-unit", caption);
       this.title.id = `${id}-title`;
       figure.setAttribute("aria-labelledby", this.title.id);
       this.plot = make("div", "chart-plot", figure);
@@ -131,10 +130,9 @@
 
     draw() {
       if (!this.answer) return;
-      const { state, title, unit, help, message, figure } = this.answer;
+      const { state, title, help, message, figure } = this.answer;
       this.title.textContent = title;
       this.title.title = help;
-      this.unit.textContent = unit;
       this.element.dataset.state = state;
       this.plot.hidden = !figure;
       this.nothing.hidden = Boolean(figure);

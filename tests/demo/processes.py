@@ -21,3 +21,15 @@ def wait_for_none(word: str, *, timeout_s: float) -> list[str]:
     while (left := command_lines(word)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
+
+
+def process_ids(word: str, *, home: Path) -> list[int]:
+    """Processes with `word` in their command line that run for the stack in `home`; guardians left out."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            variables = (entry / "environ").read_bytes().split(b"\0")
+            is_ours = f"CONCH_HOME={home}".encode() in variables or f"{home}/" in line
+            found += [int(entry.name)] if is_ours and word in line and "guardian.py" not in line else []
+    return sorted(found)

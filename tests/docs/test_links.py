@@ -10,7 +10,9 @@ from tests.docs import documents
 
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b(?! sure)")
 REST = re.compile(r"/api/v1/[A-Za-z0-9/_{}$-]+")
-PROGRAMS = re.compile(r"`((?:compose|demo|worker|apps|controlplane|tests|docs|static|templates|\.ci)/[A-Za-z0-9_./-]*)`")
+PROGRAMS = re.compile(
+    r"`((?:compose|demo|worker|apps|controlplane|tests|docs|static|templates|\.ci)/[A-Za-z0-9_./-]*)`"
+)
 
 
 @pytest.mark.parametrize("page", documents.PAGES)

@@ -33,6 +33,22 @@ TRACEBACK = (
 )
 STEPS = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
 
+SAID: dict[str, dict[str, Any]] = {
+    "preflight": {"free_bytes": 41_000_000_000, "loaded": [1]},
+    "publish": {"was_there": False, "copied_bytes": 45_678},
+    "shadow": {"golden": 5, "latencies_us": [52_000, 3_100, 2_900], "warmup": [], "remark": ""},
+    "load": {"versions": [1, 2], "beside": True, "warm_up_requests": 1},
+    "verify": {"golden": 5, "latencies_us": [3_000, 2_900]},
+    "expose": {"versions": [1, 2], "loads": 0},
+}
+FAILED = {
+    "code": "shadow_failed",
+    "title": "The version failed aside",
+    "message": TRACEBACK.splitlines()[0],
+    "hint": "Read what the model said.",
+    "reason": TRACEBACK,
+}
+
 
 @dataclass
 class FleetRows:
@@ -123,10 +139,20 @@ class FleetRows:
             standby_until=timezone.now() + timedelta(minutes=20) if standby else None,
             since=timezone.now() - timedelta(hours=3),
         )
-        for server in self.servers.values():
-            if server.environment_id == made.environment_id and server.state == "active":
-                for number in filter(None, (active, standby)):
-                    self.observed(server.name, model, number)
+        ObservedVersion.objects.bulk_create(
+            ObservedVersion(
+                server=server,
+                model=model,
+                version=number,
+                state="READY",
+                since=timezone.now() - timedelta(minutes=5),
+                loaded_stamp_ns=1,
+                seen_stamp_ns=1,
+            )
+            for server in self.servers.values()
+            if server.environment_id == made.environment_id and server.state == "active"
+            for number in filter(None, (active, standby))
+        )
         self.placements[model, environment] = made
         return made
 
@@ -175,75 +201,51 @@ class FleetRows:
             started_at=now - timedelta(seconds=39),
             **fields,
         )
-        for position, server in enumerate(servers):
-            self.run(made, server, position)
+        runs = Run.objects.bulk_create(_run(made, server, position) for position, server in enumerate(servers))
+        StepRun.objects.bulk_create(step for run in runs for step in _steps(run))
         return made
 
-    def run(self, rollout: Rollout, server: Server, position: int) -> Run:
-        """One server's share: the first ones done, the current one in its third step, as the rollout's state says."""
-        now = timezone.now()
-        is_over = rollout.state == "succeeded"
-        is_broken = rollout.state in ("failed", "rolled_back") and position == 0
-        state = (
-            "succeeded"
-            if is_over
-            else "failed"
-            if is_broken
-            else "running"
-            if position == 0 and rollout.state == "running"
-            else "queued"
-            if rollout.state in ("queued", "running")
-            else "cancelled"
-        )
-        made = Run.objects.create(
-            rollout=rollout,
-            server=server,
-            model=rollout.placement.model,
-            position=position,
-            state=state,
-            recipe=list(STEPS),
-            started_at=None if state in ("queued", "cancelled") else now - timedelta(seconds=30),
-            finished_at=now if state in ("succeeded", "failed") else None,
-            waiting_for=f"{server.name}: {rollout.placement.model} is loading" if state == "running" else "",
-        )
-        reached = {"succeeded": 7, "failed": 3, "running": 4}.get(state, 0)
-        for at, name in enumerate(STEPS[:reached]):
-            self.step(made, name, at, state if at == reached - 1 else "succeeded")
-        return made
 
-    def step(self, run: Run, name: str, position: int, state: str) -> StepRun:
-        """One step with what it said."""
-        now = timezone.now()
-        details: dict[str, dict[str, Any]] = {
-            "preflight": {"free_bytes": 41_000_000_000, "loaded": [1]},
-            "publish": {"was_there": False, "copied_bytes": 45_678},
-            "shadow": {"golden": 5, "latencies_us": [52_000, 3_100, 2_900], "warmup": [], "remark": ""},
-            "load": {"versions": [1, 2], "beside": True, "warm_up_requests": 1},
-            "verify": {"golden": 5, "latencies_us": [3_000, 2_900]},
-            "expose": {"versions": [1, 2], "loads": 0},
-        }
-        error = (
-            {
-                "code": "shadow_failed",
-                "title": "The version failed aside",
-                "message": TRACEBACK.splitlines()[0],
-                "hint": "Read what the model said.",
-                "reason": TRACEBACK,
-            }
-            if state == "failed"
-            else {}
-        )
-        return StepRun.objects.create(
-            run=run,
-            name=name,
-            position=position,
-            state=state,
-            calls=1,
-            detail={} if error else details.get(name, {}),
-            error=error,
-            started_at=now - timedelta(seconds=20 - position),
-            finished_at=None if state == "running" else now - timedelta(seconds=19.2 - position),
-        )
+def _run(rollout: Rollout, server: Server, position: int) -> Run:
+    """One server's share: of a moving or failed rollout the first server's is under way or failed."""
+    now = timezone.now()
+    first = {"running": "running", "failed": "failed", "rolled_back": "failed"}.get(rollout.state)
+    others = {"succeeded": "succeeded", "running": "queued", "queued": "queued"}.get(rollout.state, "cancelled")
+    state = first if first and position == 0 else others
+    return Run(
+        rollout=rollout,
+        server=server,
+        model=rollout.placement.model,
+        position=position,
+        state=state,
+        recipe=list(STEPS),
+        started_at=None if state in ("queued", "cancelled") else now - timedelta(seconds=30),
+        finished_at=now if state in ("succeeded", "failed") else None,
+        waiting_for=f"{server.name}: {rollout.placement.model} is loading" if state == "running" else "",
+    )
+
+
+def _steps(run: Run) -> list[StepRun]:
+    """The steps a run has come to; the last one is as the run is."""
+    reached = STEPS[: {"succeeded": 7, "failed": 3, "running": 4}.get(run.state, 0)]
+    return [
+        _step(run, name, at, run.state if at == len(reached) - 1 else "succeeded") for at, name in enumerate(reached)
+    ]
+
+
+def _step(run: Run, name: str, position: int, state: str) -> StepRun:
+    now = timezone.now()
+    return StepRun(
+        run=run,
+        name=name,
+        position=position,
+        state=state,
+        calls=1,
+        detail={} if state == "failed" else SAID.get(name, {}),
+        error=FAILED if state == "failed" else {},
+        started_at=now - timedelta(seconds=20 - position),
+        finished_at=None if state == "running" else now - timedelta(seconds=19.2 - position),
+    )
 
 
 def small_fleet() -> FleetRows:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from django.utils import timezone
+
 from apps.deployments.selectors import Work
 from apps.fleet import repositories
 from apps.fleet import services as fleet
@@ -21,5 +23,6 @@ def keep(context: Context, stamps: dict[str, int | None]) -> None:
         context.work.server,
         model=context.work.model,
         stamps={int(number): stamp for number, stamp in stamps.items()},
-        now=context.now,
+        # After the load, not before: an observation that began meanwhile must not overwrite this.
+        now=timezone.now(),
     )

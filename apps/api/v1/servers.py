@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent
-from apps.api.shapes.common import Asked, ReasonShape
+from apps.api.shapes.common import ReasonShape
 from apps.api.shapes.fleet import (
     DriftShape,
     ObservedVersionShape,
@@ -93,7 +93,6 @@ class ServerRecheck(ApiView):
 
     @described(
         "Check a server again",
-        takes=Asked,
         gives=ServerShape,
         status=202,
         errors=[errors.ServerUnknown, IllegalTransition],

@@ -58,6 +58,7 @@ class Versions(ApiView):
         """Newest number first. A rejected number may be used again, and then comes more than once."""
         selectors.get_model(name)
         found = selectors.versions(name, **filters(VersionFilter, request))
+        found = found.defer("config", "config_text", "signature", "artifact__files")
         return self.page(found, VersionShape, ordering=["-number", "-pk"])
 
     @described(

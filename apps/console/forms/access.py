@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from apps.access.verbs import SCOPES, Role
-from apps.console.forms.base import EVERYWHERE, environment_choices
+from apps.console.forms.base import EVERYWHERE, choose, environment_choices
 
 SCOPE_WORDS = {
     "read": "read: look at everything",
@@ -35,7 +35,8 @@ class TokenForm(forms.Form):
 
     def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _offer_environments(self, environments)
+        choose(self, "environment", environment_choices(environments))
+        self.fields["environment"].initial = EVERYWHERE
 
 
 class UserForm(forms.Form):
@@ -46,9 +47,6 @@ class UserForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="At least 12 characters. Tell it to them in person; they can change it.",
     )
-
-    def __init__(self, *args: Any, environments: Iterable[str] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
 
 
 class GrantForm(forms.Form):
@@ -62,11 +60,5 @@ class GrantForm(forms.Form):
 
     def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _offer_environments(self, environments)
-
-
-def _offer_environments(form: forms.Form, environments: Iterable[str]) -> None:
-    field = form.fields["environment"]
-    assert isinstance(field, forms.ChoiceField)
-    field.choices = environment_choices(environments)
-    field.initial = EVERYWHERE
+        choose(self, "environment", environment_choices(environments))
+        self.fields["environment"].initial = EVERYWHERE

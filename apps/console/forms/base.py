@@ -26,6 +26,14 @@ def environment_choices(names: Iterable[str]) -> list[tuple[str, str]]:
     return [(EVERYWHERE, "every environment"), *((name, name) for name in names)]
 
 
+def choose(form: forms.Form, name: str, choices: Iterable[tuple[object, str]]) -> None:
+    """Give a choice field its choices."""
+    field = form.fields[name]
+    if not isinstance(field, forms.ChoiceField):
+        raise TypeError(f"{name} is not a choice field")
+    field.choices = list(choices)
+
+
 class ConfirmingForm(forms.Form):
     """A form that can be refused with a way on: the refusal adds the box to tick, the next try carries it.
 

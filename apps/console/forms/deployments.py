@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from apps.console.forms.base import ConfirmingForm, reason_field
+from apps.console.forms.base import ConfirmingForm, choose, reason_field
 
 
 class PromoteForm(ConfirmingForm):
@@ -17,8 +17,8 @@ class PromoteForm(ConfirmingForm):
 
     def __init__(self, *args: Any, environments: Iterable[str], versions: Iterable[int], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "environment", [(name, name) for name in environments])
-        _choose(self, "version", [(str(number), str(number)) for number in versions])
+        choose(self, "environment", [(name, name) for name in environments])
+        choose(self, "version", [(str(number), str(number)) for number in versions])
 
 
 class RollBackForm(ConfirmingForm):
@@ -29,7 +29,7 @@ class RollBackForm(ConfirmingForm):
 
     def __init__(self, *args: Any, targets: Iterable[tuple[int, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "to", [(str(number), words) for number, words in targets])
+        choose(self, "to", [(str(number), words) for number, words in targets])
 
 
 class UnloadForm(ConfirmingForm):
@@ -43,9 +43,3 @@ class WarmupForm(forms.Form):
 
     minutes = forms.FloatField(label="Every so many minutes", min_value=0.1, max_value=10_080, initial=10)
     is_enabled = forms.BooleanField(label="Switched on", required=False, initial=True)
-
-
-def _choose(form: forms.Form, name: str, choices: Iterable[tuple[str, str]]) -> None:
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)
-    field.choices = list(choices)

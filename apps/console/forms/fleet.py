@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from apps.console.forms.base import reason_field
+from apps.console.forms.base import choose, reason_field
 
 
 class EnvironmentForm(forms.Form):
@@ -18,7 +18,7 @@ class EnvironmentForm(forms.Form):
         min_value=0,
         max_value=43_200,
         initial=30,
-        help_text="How long the old version is kept loaded after a switch, so that rolling back is instant. 0: not at all.",
+        help_text="How long the old version stays loaded after a switch: rolling back is instant. 0: not at all.",
     )
     progress_deadline_s = forms.IntegerField(
         label="Progress deadline, seconds",
@@ -46,7 +46,7 @@ class RepositoryForm(forms.Form):
 
     def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "environment", environments)
+        choose(self, "environment", [(name, name) for name in environments])
 
 
 class ServerForm(forms.Form):
@@ -98,8 +98,8 @@ class ServerForm(forms.Form):
         self, *args: Any, environments: Iterable[str] = (), repositories: Iterable[str] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "environment", environments)
-        _choose(self, "repository", repositories)
+        choose(self, "environment", [(name, name) for name in environments])
+        choose(self, "repository", [(name, name) for name in repositories])
 
     def clean_labels(self) -> dict[str, str]:
         """`gpu=a100 mig=1g.10gb` as pairs."""
@@ -129,9 +129,3 @@ class OptionalReasonForm(forms.Form):
     """Asks why, and takes silence."""
 
     reason = reason_field(label="Why (may be left empty)", is_required=False)
-
-
-def _choose(form: forms.Form, name: str, values: Iterable[str]) -> None:
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)
-    field.choices = [(value, value) for value in values]

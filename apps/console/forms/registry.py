@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+from apps.console.forms.base import choose
+
 SAMPLE_INPUTS = '[{"name": "pixels", "datatype": "FP32", "shape": [64], "data": [0, 0, 5]}]'
 
 
@@ -94,9 +96,7 @@ class AliasForm(forms.Form):
 
     def __init__(self, *args: Any, versions: Iterable[int], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["version"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [(number, str(number)) for number in versions]
+        choose(self, "version", [(number, str(number)) for number in versions])
 
 
 def _tensors(text: str) -> list[Any]:

@@ -109,23 +109,21 @@ def cards(
 ) -> tuple[Card, ...]:
     """One card per environment, left to right; `last` and `targets` are keyed by placement."""
     moves = {rollout.placement.environment.name: rollout for rollout in moving}
-    return tuple(
-        _card(
-            row,
-            environment.name,
-            placement := placements.get(environment.name),
-            moves.get(environment.name),
-            last.get(placement.pk) if placement else None,
-            targets.get(placement.pk, ()) if placement else (),
+    shown = []
+    for name in (environment.name for environment in environments):
+        placement = placements.get(name)
+        key = placement.pk if placement else 0
+        shown.append(
+            _card(row, name, placement, moving=moves.get(name), last=last.get(key), targets=targets.get(key, ()))
         )
-        for environment in environments
-    )
+    return tuple(shown)
 
 
 def _card(
     row: Row,
     name: str,
     placement: "Placement | None",
+    *,
     moving: "Rollout | None",
     last: "Rollout | None",
     targets: Sequence[Target],

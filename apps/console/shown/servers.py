@@ -116,7 +116,7 @@ def server_page(
         addresses=tuple((name, value) for name, value in addresses if value),
         labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
         control_key=server.control_key,
-        rows=tuple(_rows(server, list(observed), placements)),
+        rows=tuple(_rows(list(observed), placements)),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
         found=tuple(_found(finding)),
@@ -146,9 +146,7 @@ def _found(finding: Mapping[str, Any]) -> Iterable[str]:
             yield f"{name.replace('_', ' ')} {printable(str(value), limit=80)}"
 
 
-def _rows(
-    server: "Server", observed: Sequence["ObservedVersion"], placements: Iterable["Placement"]
-) -> Iterable[VersionRow]:
+def _rows(observed: Sequence["ObservedVersion"], placements: Iterable["Placement"]) -> Iterable[VersionRow]:
     wanted: dict[tuple[str, int], str] = {}
     for placement in placements:
         for version, role in ((placement.active, "active"), (placement.standby, "standby")):

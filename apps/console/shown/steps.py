@@ -7,6 +7,7 @@ from apps.common.text import printable
 from apps.console.shown.words import as_size
 
 SAID_CHARS = 240
+MOST = 6
 
 
 def said(detail: Mapping[str, Any]) -> str:
@@ -20,9 +21,7 @@ def latencies(values: object) -> str:
     if not isinstance(values, list | tuple):
         return ""
     found = [float(one) / 1000 for one in values if isinstance(one, int | float)]
-    if len(found) < 2:
-        return f"{found[0]:.3g} ms" if found else ""
-    return f"first {found[0]:.3g} ms, last {found[-1]:.3g} ms of {len(found)}"
+    return f"first {found[0]:.3g} ms, last {found[-1]:.3g} ms of {len(found)}" if found else ""
 
 
 def golden(value: object) -> str:
@@ -53,7 +52,7 @@ def _plain(value: object) -> str:
 
 def _some(parts: Iterable[str]) -> str:
     found = list(parts)
-    return ", ".join(found[:6]) + (", …" if len(found) > 6 else "")
+    return ", ".join(found[:MOST]) + (", …" if len(found) > MOST else "")
 
 
 _QUIET = frozenset({"warmup", "version"})
@@ -64,8 +63,10 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "copied_bytes": lambda value: f"{as_size(value)} copied" if value else "",
     "versions": lambda value: f"loaded: {_plain(value)}",
     "loaded": lambda value: f"loaded before: {_plain(value)}",
+    "beside": lambda value: "beside the old one" if value else "in place of the old one",
+    "warm_up_requests": lambda value: f"{value} warm-up requests inside the load" if value else "",
     "loads": lambda value: "" if value else "nothing to load",
     "free_bytes": lambda value: f"{as_size(value)} free",
-    "remark": lambda value: str(value),
-    "waiting_for": lambda value: str(value),
+    "remark": str,
+    "waiting_for": str,
 }

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+KIB = 1024
+
 
 def count(number: int, noun: str) -> str:
     """`1 server`, `3 servers`."""
@@ -19,6 +21,6 @@ def listed(names: Sequence[str], *, limit: int = 6) -> str:
 def as_size(size_bytes: float) -> str:
     """Bytes in the unit that fits: `12 B`, `3.4 MiB`."""
     units, at = ("B", "KiB", "MiB", "GiB", "TiB"), 0
-    while size_bytes >= 1024 and at < len(units) - 1:
-        size_bytes, at = size_bytes / 1024, at + 1
+    while size_bytes >= KIB and at < len(units) - 1:
+        size_bytes, at = size_bytes / KIB, at + 1
     return f"{size_bytes:.0f} {units[at]}" if at == 0 else f"{size_bytes:.1f} {units[at]}"

@@ -16,6 +16,10 @@ register = template.Library()
 
 _SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 DASH = "–"
+MINUTE_S = 60
+# Of fewer than so many hours or days the next unit still matters.
+FEW = 10
+LINE_CHARS = 160
 
 
 def span(seconds: float) -> str:
@@ -25,7 +29,7 @@ def span(seconds: float) -> str:
         if whole >= size:
             first, rest = divmod(whole, size)
             below = rest // _SPANS[at + 1][0] if at < len(_SPANS) - 1 else 0
-            if below and first < 10 and unit != "min":
+            if below and first < FEW and unit != "min":
                 return f"{first} {unit} {below} {_SPANS[at + 1][1]}"
             return f"{first} {unit}"
     return "0 s"
@@ -71,10 +75,10 @@ def duration(seconds: float | None) -> str:
     """A length of time: `0.04 s`, `3.2 s`, `2 min`."""
     if seconds is None:
         return DASH
-    if seconds < 60:
+    if seconds < MINUTE_S:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 10 and rest else span(seconds)
+    minutes, rest = divmod(round(seconds), MINUTE_S)
+    return f"{minutes} min {rest} s" if minutes < FEW and rest else span(seconds)
 
 
 @register.filter
@@ -99,7 +103,7 @@ def cut(text: object) -> str:
 def first_line(text: object) -> str:
     """The first line of foreign text, cut to what fits beside other things."""
     lines = printable(str(text or ""), limit=SHOWN_CHARS).strip().splitlines() or [""]
-    return lines[0] if len(lines[0]) <= 160 else f"{lines[0][:159]}…"
+    return lines[0] if len(lines[0]) <= LINE_CHARS else f"{lines[0][: LINE_CHARS - 1]}…"
 
 
 @register.filter

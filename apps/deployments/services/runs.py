@@ -6,6 +6,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 
+from apps.audit.services import record
+from apps.common.actor import CLOCK
 from apps.common.dispatch import wake
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
@@ -85,11 +87,13 @@ def wait_in_step(step: StepRun, *, is_failure: bool, why: str) -> None:
     )
 
 
-def reroute(run: Run, recipe: list[str]) -> None:
-    """Walk another recipe from here on; steps already done stay done."""
-    Run.objects.filter(pk=run.pk).update(recipe=recipe)
+def reroute(run: Run, recipe: list[str], *, why: str) -> None:
+    """Walk another recipe from here on, and say why; steps already done stay done."""
+    with transaction.atomic():
+        Run.objects.filter(pk=run.pk).update(recipe=recipe)
+        StepRun.objects.filter(run=run).exclude(state=StepState.SUCCEEDED).delete()
+        record(CLOCK, "run_rerouted", subject_kind="rollout", subject=str(run.rollout_id), reason=why, recipe=recipe)
     run.recipe = recipe
-    StepRun.objects.filter(run=run).exclude(state=StepState.SUCCEEDED).delete()
 
 
 def end_run(

@@ -2,9 +2,9 @@
 
 from apps.fleet.selectors import parts
 from apps.fleet.services.environments import add_environment, add_repository, update_environment
+from apps.fleet.services.health import record_part
 from apps.fleet.services.introduction import introduce, recheck_server, sweep_servers
 from apps.fleet.services.observation import observe, record_load
-from apps.fleet.services.parts import record_part
 from apps.fleet.services.servers import add_server, cordon_server, retire_server, uncordon_server, update_server
 
 __all__ = [

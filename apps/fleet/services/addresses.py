@@ -36,6 +36,8 @@ def clean_metrics(text: str) -> str:
 
 def _split(text: str, *, field: str) -> tuple[str, int, str]:
     plain = text.strip()
+    if not plain.isprintable():
+        raise _bad(text, field)
     try:
         parts = urlsplit(plain if "://" in plain else f"//{plain}")
         host, port = parts.netloc.rsplit(":", 1)[0].lower(), parts.port
@@ -58,7 +60,7 @@ def clean_labels(labels: dict[str, str]) -> dict[str, str]:
     for name, value in labels.items():
         is_good = _LABEL.fullmatch(name) and not name.startswith("__") and name not in RESERVED_LABELS
         is_good = is_good and isinstance(value, str)
-        if not is_good or len(value) > LABEL_VALUE_CHARS or printable(value) != value:
+        if not is_good or len(value) > LABEL_VALUE_CHARS or not value.isprintable():
             raise BadAddress(
                 f"label {printable(str(name), limit=80)!r} is not allowed",
                 hint=f"Names: a-z, 0-9, '_'; values: printable. Taken: {', '.join(sorted(RESERVED_LABELS))}.",

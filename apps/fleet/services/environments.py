@@ -104,7 +104,7 @@ def _clean_path(path: str) -> str:
     pure = PurePosixPath(path)
     if not pure.is_absolute() or ".." in pure.parts or len(pure.parts) == 1 or len(path) > PATH_CHARS:
         raise BadPath(f"{printable(path, limit=200)!r} is not the absolute path of a directory", field="path")
-    if printable(path) != path:
+    if not path.isprintable():
         raise BadPath(f"{printable(path, limit=200)!r} holds control characters", field="path")
     return os.path.normpath(pure)
 

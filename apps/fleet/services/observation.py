@@ -66,7 +66,14 @@ def _look(server: Server) -> Outcome:
 
 @transaction.atomic
 def _keep_sighting(server: Server, seen: probe.Sighting, *, now: datetime) -> None:
-    said = {"seen_at": now, "is_ready": seen.is_ready, "code": "", "reason": ""}
+    said = {
+        "seen_at": now,
+        "is_ready": seen.is_ready,
+        "server_version": seen.server_version[:64],
+        "extensions": list(seen.extensions),
+        "code": "",
+        "reason": "",
+    }
     if _keep(server, now=now, is_reachable=True, **said):
         keep_versions(server.pk, seen, now=now)
 
@@ -79,7 +86,7 @@ def _keep_failure(server: Server, error: ControlPlaneError, *, now: datetime) ->
 def _keep(server: Server, *, now: datetime, is_reachable: bool, **said: object) -> bool:
     """Write the observation; False when a later one was faster. A change of reach is an event, told once."""
     _, is_new = Observation.objects.get_or_create(
-        server=server, defaults={"at": now, "since": now, "is_reachable": is_reachable, **_about(server), **said}
+        server=server, defaults={"at": now, "since": now, "is_reachable": is_reachable, **said}
     )
     if is_new:
         if not is_reachable:
@@ -90,14 +97,6 @@ def _keep(server: Server, *, now: datetime, is_reachable: bool, **said: object) 
         _tell(server, is_reachable=is_reachable, reason=str(said["reason"]))
         return True
     return bool(mine.update(at=now, **said))
-
-
-def _about(server: Server) -> dict[str, object]:
-    """What the introduction found."""
-    return {
-        "server_version": str(server.finding.get("version", ""))[:64],
-        "extensions": server.finding.get("extensions", []),
-    }
 
 
 def _tell(server: Server, *, is_reachable: bool, reason: str) -> None:

@@ -69,7 +69,7 @@ def update_model(actor: Actor, *, name: str, **fields: Any) -> Model:
 
 def _clean(**fields: Any) -> dict[str, Any]:
     cleaners = {
-        "owner": lambda value: _text(value, "owner", OWNER_CHARS),
+        "owner": lambda value: _line(value, "owner", OWNER_CHARS),
         "description": lambda value: _text(value, "description", DESCRIPTION_CHARS),
         "tags": _tags,
         "slo_p99_ms": lambda value: _number(value, "slo_p99_ms", above=0, to=MAX_P99_MS),
@@ -88,10 +88,17 @@ def _text(value: Any, field: str, most: int) -> str:
     return printable(value).strip()
 
 
+def _line(value: Any, field: str, most: int) -> str:
+    text = _text(value, field, most)
+    if not text.isprintable():
+        raise FieldInvalid(f"{field} is more than one line of text", field=field)
+    return text
+
+
 def _tags(value: Any) -> list[str]:
     if not isinstance(value, list | tuple) or len(value) > MAX_TAGS:
         raise FieldInvalid(f"tags is not a list of at most {MAX_TAGS} words", field="tags")
-    return sorted({tag for tag in (_text(tag, "tags", TAG_CHARS) for tag in value) if tag})
+    return sorted({tag for tag in (_line(tag, "tags", TAG_CHARS) for tag in value) if tag})
 
 
 def _number(value: Any, field: str, *, above: float, to: float) -> float | None:

@@ -2,8 +2,10 @@
 
 import hashlib
 
+from django.contrib.auth.models import User
 from django.utils import timezone
 
+from apps.access.models import Grant
 from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun
 from apps.deployments.states import RolloutState, RunState, StepState
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
@@ -97,5 +99,7 @@ def fill(count: int) -> None:
         ObservedVersion.objects.create(server=listed, model=name, version=1, state="READY", since=timezone.now())
         rollout(placed, to=one)
         Probe.objects.create(placement=placed, server=listed, version=1, kind="warmup", has_passed=True)
+        person = User.objects.create(username=f"u{position}")
+        Grant.objects.create(user=person, role="viewer")
         Environment.objects.create(name=f"e{position}", rank=position)
         Repository.objects.create(name=f"r{position}", environment=home, path=f"/r{position}")

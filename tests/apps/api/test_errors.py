@@ -103,6 +103,14 @@ def test_a_body_over_the_limit_is_refused_by_its_length(ci: Client) -> None:
     assert problem(answer, 413, "body_too_large")["facts"]["limit_bytes"] == 8 * 2**20
 
 
+def test_a_body_without_a_length_is_refused_instead_of_read_as_empty(ci: Client) -> None:
+    answer = ci.generic(
+        "POST", "/api/v1/models", b"", content_type="application/json", headers={"Transfer-Encoding": "chunked"}
+    )
+
+    problem(answer, 411, "length_required")
+
+
 def test_the_services_own_errors_keep_code_hint_and_field(ci: Client) -> None:
     ci.post("/api/v1/models", {"name": "digits"}, content_type="application/json")
 

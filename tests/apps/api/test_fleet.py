@@ -102,7 +102,7 @@ def test_a_servers_addresses_are_changed_but_not_the_one_that_makes_it(root: Cli
     changed = send(root, "PATCH", "servers/t1", {"metrics": "127.0.0.1:9"})
     refused = send(root, "PATCH", "servers/t1", {"grpc": "127.0.0.1:9"})
 
-    assert changed.json()["metrics"] == "127.0.0.1:9"
+    assert changed.json()["metrics"] == "http://127.0.0.1:9/metrics"
     assert refused.json()["errors"][0]["field"] == "grpc"
 
 
@@ -135,7 +135,7 @@ def test_prometheus_is_told_of_active_servers_with_metrics(ci: Client) -> None:
 @pytest.mark.parametrize(("is_well", "age_s", "expected"), [(True, 1, True), (False, 1, False), (True, 600, False)])
 def test_health_is_well_when_every_part_said_so_lately(
     ci: Client,
-    is_well: bool,
+    is_well: bool,  # noqa: FBT001
     age_s: int,
     expected: bool,  # noqa: FBT001
 ) -> None:

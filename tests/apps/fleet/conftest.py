@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def environment(db: None, root: Path) -> str:
     return "staging"
 
 
-def named(name: str, grpc: str, *, state: str = "active", **fields: str) -> Server:
+def named(name: str, grpc: str, *, state: str = "active", **fields: Any) -> Server:
     """One more server of staging, introduced already."""
     server = services.add_server(COMMAND, name=name, environment="staging", repository="staging", grpc=grpc, **fields)
     Server.objects.filter(pk=server.pk).update(state=state)

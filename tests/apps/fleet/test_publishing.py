@@ -130,7 +130,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 8 MiB, where this machine lets us mount one."""
     directory = tmp_path / "small"
     directory.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", directory], capture_output=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(directory)]
+    mounted = subprocess.run(mount, check=False, capture_output=True)
     if mounted.returncode:
         pytest.skip("mounting a small file system needs root")
     yield directory

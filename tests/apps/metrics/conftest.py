@@ -1,17 +1,16 @@
-"""A scripted Prometheus, and real ones: with a known past, and scraping a scripted exporter."""
+"""A scripted Prometheus, and a real one with a known past."""
 
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from demo.parts.ports import free_port
-from demo.parts.prometheus import HttpDiscovery, Prometheus, find_program
-from tests.apps.metrics.doubles import Exporter, ScriptedPrometheus, exporter, scripted_prometheus
+from demo.parts.prometheus import Prometheus, find_program
+from tests.apps.metrics.doubles import ScriptedPrometheus, scripted_prometheus
 from tests.apps.metrics.past import PAST
 from tests.demo.home import shared_home
 
@@ -47,28 +46,22 @@ def known_past(past: Prometheus, settings: Settings) -> datetime:
     return datetime.fromtimestamp(PAST.end_s, tz=UTC)
 
 
-@pytest.fixture
-def scraped(tmp_path: Path, settings: Settings) -> Iterator[Exporter]:
-    """An exporter that a real Prometheus finds by HTTP service discovery and scrapes every second."""
-    with exporter(environment="prod", server="prod-1") as double:
-        token = tmp_path / "token"
-        token.write_text("any")
-        part = Prometheus(
-            tmp_path / "prometheus",
-            port=free_port(),
-            packages=shared_home() / "packages",
-            discovery=HttpDiscovery(double.discovery_url, token, refresh_s=1),
-            scrape_interval_s=1,
-        )
-        part.start()
-        settings.CONCH = {**settings.CONCH, "prometheus_url": part.url, "scrape_interval_s": 1}
-        yield double
-        part.stop()
+@pytest.fixture(scope="session", autouse=True)
+def queries_beside_the_browser() -> Iterator[None]:
+    """Playwright's loop lives in this thread, where Django then suspects asynchronous code; there is none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        yield
 
 
-def wait_for_scrapes(double: Exporter, count: int) -> None:
-    """Until it was scraped so many more times."""
-    wanted, deadline = double.scrapes + count, time.monotonic() + 30
-    while double.scrapes < wanted:
-        assert time.monotonic() < deadline, "Prometheus did not scrape"
-        time.sleep(0.05)
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Debian's Chromium, talking to nobody but the page."""
+    quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    flags = [*quiet, "--disable-sync", "--no-sandbox"]
+    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": flags}
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """None: pages are opened by whole addresses."""

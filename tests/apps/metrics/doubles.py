@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -85,34 +86,45 @@ def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]
                 double.until_released.set()
 
 
+Script = Callable[[int], str | None]
+
+
 @dataclass
-class Exporter:
-    """What Prometheus scrapes; `labels` are handed to it with the target. None answers 500."""
+class Exporters:
+    """Several servers for Prometheus to find and scrape; each script gives the nth scrape's text, None fails it."""
 
     address: str
-    labels: Mapping[str, str]
-    text: str | None = ""
-    scrapes: int = 0
-    step: Callable[[int], str] | None = None
+    scripts: Mapping[str, Script]
+    scrapes: Counter[str] = field(default_factory=Counter)
 
     @property
     def discovery_url(self) -> str:
         return f"http://{self.address}/sd"
 
+    def targets(self) -> list[dict[str, Any]]:
+        """As http_sd has it: one group a server."""
+        return [
+            {
+                "targets": [self.address],
+                "labels": {"environment": "prod", "server": name, "__metrics_path__": f"/metrics/{name}"},
+            }
+            for name in self.scripts
+        ]
+
 
 @contextmanager
-def exporter(**labels: str) -> Iterator[Exporter]:
-    """One, on a free loopback port, which also tells Prometheus where it is."""
+def exporters(scripts: Mapping[str, Script]) -> Iterator[Exporters]:
+    """All on one free loopback port, which also tells Prometheus where they are."""
     port = free_port()
-    double = Exporter(f"127.0.0.1:{port}", labels)
+    double = Exporters(f"127.0.0.1:{port}", scripts)
 
     class Handler(_Quiet):
         def answer(self, body: str) -> None:
             if self.path == "/sd":
-                found = [{"targets": [double.address], "labels": dict(double.labels)}]
-                return self.send(200, json.dumps(found).encode(), "application/json")
-            text = double.text if double.step is None else double.step(double.scrapes)
-            double.scrapes += 1
+                return self.send(200, json.dumps(double.targets()).encode(), "application/json")
+            name = self.path.rpartition("/")[2]
+            text = double.scripts[name](double.scrapes[name])
+            double.scrapes[name] += 1
             return self.send(200 if text is not None else 500, (text or "").encode(), "text/plain; version=0.0.4")
 
     with _serving(port, Handler):

@@ -52,9 +52,10 @@ def test_a_gap_stays_a_gap() -> None:
 
 
 def test_a_point_between_two_gaps_is_a_dot() -> None:
-    trace = figure(LATENCY, [V1], WINDOW)["data"][0]
+    lonely, smooth = figure(LATENCY, [V1, V2], WINDOW)["data"]
 
-    assert trace["marker"]["size"] == [0, 0, 0, 0, 5]
+    assert (lonely["mode"], lonely["marker"]["size"]) == ("lines+markers", [0, 0, 0, 0, 5])
+    assert smooth["mode"] == "lines"
 
 
 def test_points_stand_at_their_times() -> None:

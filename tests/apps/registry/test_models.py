@@ -46,6 +46,8 @@ def test_a_name_that_a_server_or_a_shell_misreads_is_refused(name: str, db: None
         {"owner": "a\x00b"},
         {"tags": ["x" * 65]},
         {"tags": "word"},
+        {"owner": "a\nb"},
+        {"tags": ["a\tb"]},
         {"colour": "red"},
     ],
 )

@@ -77,7 +77,6 @@ def test_a_killed_server_is_unreachable_and_found_again_after_a_restart(start_tr
         backend.is_live()
     server.start()
 
-    # gRPC's own back-off would take up to two minutes to notice.
     wait_for(lambda: _is_live(backend), timeout_s=5)
     assert backend.describe().name == "triton"
 

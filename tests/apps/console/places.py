@@ -1,0 +1,54 @@
+"""Every page there is, for a fleet of `tests.factories.fleets.small_fleet` with things broken."""
+
+from apps.console.urls import urlpatterns
+
+MODEL = "/models/digits/"
+PAGES = (
+    "/",
+    "/models/",
+    "/register/",
+    MODEL,
+    f"{MODEL}change/",
+    f"{MODEL}upload/",
+    f"{MODEL}samples/add/",
+    f"{MODEL}samples/seven/remove/",
+    f"{MODEL}alias/",
+    f"{MODEL}versions/2/",
+    f"{MODEL}versions/3/",
+    f"{MODEL}versions/2/promote/",
+    f"{MODEL}versions/2/archive/",
+    f"{MODEL}in/prod/promote/",
+    f"{MODEL}in/staging/roll-back/",
+    f"{MODEL}in/prod/unload/",
+    f"{MODEL}in/prod/warm-up/",
+    "/servers/",
+    "/servers/add/",
+    "/servers/prod-1/",
+    "/servers/prod-2/",
+    "/servers/prod-5/",
+    "/servers/prod-6/",
+    "/servers/prod-1/change/",
+    "/servers/prod-1/recheck/",
+    "/servers/prod-1/cordon/",
+    "/servers/prod-4/uncordon/",
+    "/servers/prod-1/retire/",
+    "/environments/",
+    "/environments/add/",
+    "/environments/prod/change/",
+    "/repositories/add/",
+    "/rollouts/",
+    "/audit/",
+    "/tokens/",
+    "/tokens/issue/",
+    "/people/",
+    "/people/add/",
+    "/people/grant/",
+    "/password/",
+)
+# These need a row's number, a file, or nobody signed in; tests of their own visit them.
+OTHERS = frozenset({"rollout", "abort", "revoke_token", "audit_export", "sign_in", "sign_out"})
+
+
+def names() -> set[str]:
+    """The name of every path of the console."""
+    return {str(pattern.name) for pattern in urlpatterns}

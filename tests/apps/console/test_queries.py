@@ -1,0 +1,40 @@
+"""How many queries a page costs: committed numbers that do not grow with the fleet."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.factories.fleets import large_fleet
+
+# The session, the account and the two looks at its role are in every one of them.
+QUERIES = {
+    "/": 0,
+    "/models/": 0,
+    "/models/digits/": 0,
+    "/models/digits/versions/2/": 0,
+    "/servers/": 0,
+    "/servers/prod-1/": 0,
+    "/rollouts/": 0,
+    "/rollouts/1/": 0,
+    "/audit/": 0,
+    "/environments/": 0,
+}
+
+
+@pytest.mark.parametrize("size", [3, 30])
+def test_a_page_costs_the_same_in_a_small_and_a_large_fleet(size: int, sign_in: Callable[..., Client]) -> None:
+    large_fleet(size)
+    viewer = sign_in("viewer")
+
+    costs = {where: _queries(viewer, where) for where in QUERIES}
+
+    assert costs == QUERIES
+
+
+def _queries(viewer: Client, where: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert viewer.get(where).status_code == 200
+    return len(queries)

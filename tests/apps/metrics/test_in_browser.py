@@ -1,0 +1,230 @@
+"""Charts in a real browser: drawn, refreshed, told in words, in both themes, under the page's own security policy."""
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings as project
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import ConsoleMessage, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from apps.deployments.models import Placement, Rollout
+from apps.fleet.models import Environment
+from apps.registry.models import Model
+from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
+
+RANGES = """() => {
+    const plots = () => [...document.querySelectorAll('.chart .chart-plot:not([hidden])')];
+    window.conchRanges = () => plots().map((plot) => plot.layout.xaxis.range.map((end) => +new Date(end)));
+}"""
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def model() -> Model:
+    """`digits` in prod, with a promise and a rollout five minutes ago."""
+    made = Model.objects.create(name="digits", slo_p99_ms=60, slo_error_ratio=0.01)
+    environment = Environment.objects.create(name="prod", rank=1)
+    placement = Placement.objects.create(environment=environment, model=made)
+    Rollout.objects.create(
+        placement=placement,
+        kind="promote",
+        state="succeeded",
+        actor="ann",
+        actor_kind="user",
+        reason="better",
+        created_at=timezone.now() - timedelta(minutes=5),
+        finished_at=timezone.now() - timedelta(minutes=4),
+    )
+    return made
+
+
+@pytest.fixture
+def seen(page: Page, live_server: LiveServer, client: Client) -> Iterator[Page]:
+    """A page of somebody signed in; the browser's own complaints fail the test."""
+    client.force_login(User.objects.create_superuser("ann"))
+    cookie = client.cookies[project.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": project.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    assert SessionStore(cookie).load()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    page.goto("about:blank")
+    assert complaints == []
+
+
+def is_complaint(message: ConsoleMessage) -> bool:
+    """An error of the page's own, not one about an answer that a test made fail."""
+    return message.type == "error" and "Failed to load resource" not in message.text
+
+
+def traffic(asked: Asked) -> dict[str, Any]:
+    """Two versions with waves, a gap in the older one's middle, and one server that is up."""
+    start, end, step = (int(asked.parameters[name]) for name in ("start", "end", "step"))
+    query = asked.parameters["query"]
+    seconds = range(start, end + 1, step)
+    if query.startswith("max by (server) (up"):
+        return matrix(({"server": "prod-1"}, [(float(end), "1")]))
+    if "summary_us" in query:
+        return matrix(
+            *(
+                (
+                    {"version": "2", "quantile": quantile},
+                    [(float(at), str(height + math.sin(at / 60))) for at in seconds],
+                )
+                for quantile, height in (("0.5", 8), ("0.95", 22), ("0.99", 41))
+            )
+        )
+    if "gpu" in query:
+        return matrix()
+    if "cpu" in query:
+        return matrix(({"server": "prod-1"}, [(float(at), "0.4") for at in seconds]))
+    old = [
+        (float(at), str(12 + 2 * math.cos(at / 50))) for at in seconds if not 0.4 < (at - start) / (end - start) < 0.6
+    ]
+    new = [(float(at), str(24 + 3 * math.sin(at / 40))) for at in seconds if (at - start) / (end - start) > 0.7]
+    return matrix(({"version": "1"}, old), ({"version": "2"}, new))
+
+
+def open_model(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/models/digits/")
+
+
+@pytest.mark.usefixtures("model")
+def test_charts_are_drawn_with_labels_promise_and_marks(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = traffic
+
+    open_model(seen, live_server)
+    seen.wait_for_timeout(4000)
+    seen.screenshot(path="/tmp/h6-light.png", full_page=True)
+    seen.evaluate("document.documentElement.dataset.theme='dark'")
+    seen.wait_for_timeout(1000)
+    seen.screenshot(path="/tmp/h6-dark.png", full_page=True)
+
+    latency = seen.locator(".chart", has_text="Latency").first
+    expect(latency.locator(".scatterlayer .trace")).to_have_count(4)
+    expect(latency.locator(".annotation-text", has_text="v2 p99")).to_be_visible()
+    expect(latency.locator(".annotation-text", has_text="SLO 60.0 ms")).to_be_visible()
+    expect(latency.locator(".shapelayer path")).to_have_count(3)
+    spoken = latency.locator("[role=img]").first
+    expect(spoken).to_have_attribute(
+        "aria-label", re.compile(r"^Latency in ms\. Last values: v2 p50 .*; v2 p95 .*; v2 p99 ")
+    )
+
+
+@pytest.mark.usefixtures("model")
+def test_a_chart_moves_on_by_itself(seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    plot = seen.locator(".chart .chart-plot").first
+    expect(plot.locator(".scatterlayer .trace").first).to_be_visible()
+    before = plot.evaluate("plot => plot.data[0].x0")
+
+    seen.wait_for_function("before => document.querySelector('.chart .chart-plot').data[0].x0 > before", arg=before)
+
+    assert plot.evaluate("plot => plot.data[0].x0") > before
+
+
+@pytest.mark.usefixtures("model")
+def test_prometheus_down_is_said_in_the_chart(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.says(400, {"status": "error", "errorType": "bad_data", "error": "no such thing"})
+
+    open_model(seen, live_server)
+
+    nothing = seen.locator(".chart .chart-nothing").first
+    expect(nothing).to_have_text("Prometheus refused the query: no such thing")
+
+
+@pytest.mark.usefixtures("model")
+def test_conch_down_keeps_the_chart_and_says_when_it_is_asked_again(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    chart = seen.locator(".chart").first
+    expect(chart.locator(".scatterlayer .trace").first).to_be_visible()
+
+    seen.route(
+        "**/api/v1/charts/**", lambda route: route.fulfill(status=503, body='{"detail": "the database is away"}')
+    )
+
+    expect(chart.locator(".chart-status")).to_contain_text(
+        "Not up to date: the database is away. Asking again in 10 s.", timeout=15_000
+    )
+    expect(chart.locator(".scatterlayer .trace").first).to_be_visible()
+    seen.unroute_all()
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_follow_the_theme_and_nothing_is_inaccessible(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus, theme: str
+) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    expect(seen.locator(".chart .scatterlayer .trace").first).to_be_visible()
+
+    seen.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    seen.wait_for_function(
+        """theme => { const plot = document.querySelector('.chart .chart-plot');
+                      return plot.data[0].line.color === plot.layout.meta.palettes[theme][plot.data[0].meta.role]; }""",
+        arg=theme,
+    )
+
+    found = Axe().run(seen, context=".charts")
+    assert found.response["violations"] == []
+
+
+@pytest.mark.usefixtures("model")
+def test_zooming_one_chart_zooms_all_and_a_double_click_goes_back(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    plots = seen.locator(".chart .chart-plot")
+    expect(plots.nth(1).locator(".scatterlayer .trace").first).to_be_visible()
+    area = plots.nth(0).locator(".nsewdrag").bounding_box()
+    assert area is not None
+    seen.evaluate(RANGES)
+
+    seen.mouse.move(area["x"] + 40, area["y"] + 60)
+    seen.mouse.down()
+    seen.mouse.move(area["x"] + 120, area["y"] + 60, steps=4)
+    seen.mouse.up()
+
+    seen.wait_for_function("() => conchRanges().every(([from, to], _, all) => from === all[0][0] && to - from < 6e5)")
+    seen.mouse.dblclick(area["x"] + 40, area["y"] + 60)
+    seen.wait_for_function("() => conchRanges().every(([from, to]) => to - from > 8e5)")
+
+
+@pytest.mark.usefixtures("model")
+def test_a_click_on_a_mark_leads_to_its_rollout(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    plot = seen.locator(".chart .chart-plot").first
+    point = plot.locator(".scatterlayer .trace").last.locator(".points path").first
+    expect(point).to_be_visible()
+    box = point.bounding_box()
+    assert box is not None
+
+    seen.mouse.move(box["x"] + 4, box["y"] + 4)
+    expect(plot.locator(".hoverlayer")).to_contain_text("promote digits")
+    seen.mouse.down()
+    seen.mouse.up()
+
+    expect(seen).to_have_url(re.compile(r"/rollouts/\d+/$"))

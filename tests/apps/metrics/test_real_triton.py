@@ -1,0 +1,119 @@
+"""Every chart of a real Triton under a little traffic, good and bad, as a real Prometheus scraped it."""
+
+import time
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from apps.metrics import selectors
+from apps.metrics.catalogue import CHARTS
+from apps.serving.backends.triton import connect
+from apps.serving.errors import InferenceFailed
+from apps.serving.protocol import Address, ServingBackend, Tensor
+from demo.parts.ports import free_port
+from demo.parts.prometheus import HttpDiscovery, Prometheus
+from demo.parts.triton import Triton
+from tests.apps.metrics.doubles import exporters
+from tests.demo.home import shared_home
+from tests.factories.triton_models import python_model
+from tests.fixtures.tritons import StartTriton
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db]
+SECONDS = 12
+FAIL_ON_NEGATIVE = "if x.min() < 0: raise ValueError('negative')"
+
+
+@pytest.fixture(scope="module")
+def triton(start_triton: StartTriton, tmp_path_factory: pytest.TempPathFactory) -> Triton:
+    repository = tmp_path_factory.mktemp("charts") / "models"
+    python_model(repository, "m", 1, execute=FAIL_ON_NEGATIVE, config=True)
+    return start_triton("prod-1", repository=repository, load_models=["m"])
+
+
+@pytest.fixture(scope="module")
+def prometheus(triton: Triton, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """It has scraped that Triton every second while it was asked 20 times a second."""
+
+    def scrape(_: int) -> str:
+        with urllib.request.urlopen(f"http://{triton.metrics}/metrics", timeout=5) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    root = tmp_path_factory.mktemp("prometheus")
+    (root / "token").write_text("any")
+    with exporters({"prod-1": scrape}) as double:
+        discovery = HttpDiscovery(double.discovery_url, root / "token", refresh_s=1)
+        packages = shared_home() / "packages"
+        part = Prometheus(root, port=free_port(), packages=packages, discovery=discovery, scrape_interval_s=1)
+        part.start()
+        send_traffic(triton)
+        yield part
+        part.stop()
+
+
+def send_traffic(triton: Triton) -> None:
+    """Nine good requests and a bad one, over and over."""
+    backend = connect(Address(name=triton.name, grpc=triton.grpc, http=triton.http), 5)
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        for number in range(10):
+            send(backend, sign=-1 if number == 0 else 1)
+            time.sleep(0.05)
+    backend.close()
+
+
+def send(backend: ServingBackend, *, sign: int) -> None:
+    try:
+        backend.infer("m", None, [Tensor("x", "FP32", sign * np.ones((1, 4), np.float32))])
+    except InferenceFailed:
+        assert sign < 0
+
+
+@pytest.fixture(autouse=True)
+def here(prometheus: Prometheus, settings: Settings) -> None:
+    settings.CONCH = {**settings.CONCH, "prometheus_url": prometheus.url, "scrape_interval_s": 1}
+
+
+def last(key: str) -> dict[str, float]:
+    """The chart's lines and their last values."""
+    answer = selectors.chart(key, server="prod-1", model="m", range_s=60, now=timezone.now())
+    assert answer.state == "ok", answer.message
+    return {latest.name: latest.value for latest in answer.latest}
+
+
+@pytest.mark.parametrize(
+    ("key", "lines"),
+    [
+        ("requests", {"v1"}),
+        ("latency", {"v1 p50", "v1 p95", "v1 p99"}),
+        ("errors", {"v1 backend"}),
+        ("error_ratio", {"v1"}),
+        ("queue_compute", {"v1 queue", "v1 compute"}),
+        ("batch_size", {"v1"}),
+        ("pending", {"v1"}),
+        ("use", {"CPU"}),
+        ("memory", {"CPU"}),
+    ],
+)
+def test_a_chart_of_a_real_triton_has_its_lines(key: str, lines: set[str]) -> None:
+    assert set(last(key)) == lines
+
+
+def test_every_chart_is_held_against_a_real_triton() -> None:
+    held = test_a_chart_of_a_real_triton_has_its_lines.pytestmark[0].args[1]  # type: ignore[attr-defined]
+
+    assert {key for key, _ in held} == set(CHARTS)
+
+
+def test_exceptions_are_a_tenth_of_all_requests() -> None:
+    assert last("error_ratio")["v1"] == pytest.approx(10, abs=4)
+
+
+def test_percentiles_are_in_their_order() -> None:
+    found = last("latency")
+
+    assert 0 < found["v1 p50"] <= found["v1 p95"] <= found["v1 p99"]

@@ -1,0 +1,77 @@
+"""Two at once: one number each, one check, one model."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.audit.models import Event
+from apps.common.actor import COMMAND
+from apps.common.errors import ControlPlaneError
+from apps.registry import services
+from apps.registry.models import Model, Version
+from tests.factories.archives import good, upload, zipped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT_ONCE = 6
+
+
+def at_once(do: Callable[[], Any]) -> list[str]:
+    """What each of several threads met: an error's code, or its result."""
+
+    def one(_: int) -> str:
+        try:
+            return str(do())
+        except ControlPlaneError as error:
+            return error.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return sorted(pool.map(one, range(AT_ONCE)))
+
+
+def add(**asked: Any) -> Version:
+    return services.add_version(COMMAND, model="demo", upload=upload(zipped(good())), **asked)
+
+
+def test_uploads_at_once_get_a_number_each(registered: str, store: Path) -> None:
+    told = at_once(add)
+
+    assert told == [f"demo version {number}" for number in range(1, AT_ONCE + 1)]
+
+
+def test_the_same_number_asked_for_at_once_is_given_once(registered: str, store: Path) -> None:
+    told = at_once(lambda: add(number=7))
+
+    assert told == ["demo version 7"] + ["version_number_taken"] * (AT_ONCE - 1)
+    assert len(list((store / "incoming").iterdir())) == 1
+
+
+def test_the_same_model_registered_at_once_is_registered_once(store: Path) -> None:
+    told = at_once(lambda: services.register_model(COMMAND, name="demo"))
+
+    assert (told, Model.objects.count()) == (["demo"] + ["model_taken"] * (AT_ONCE - 1), 1)
+
+
+def test_a_check_delivered_to_several_workers_at_once_is_done_once(registered: str, store: Path) -> None:
+    version = add()
+
+    at_once(lambda: services.check_version(version.pk, now=timezone.now()))
+
+    version.refresh_from_db()
+    assert (version.state, Event.objects.filter(verb="version_ready").count()) == ("ready", 1)
+
+
+def test_the_same_bytes_checked_at_once_are_one_artifact(registered: str, store: Path) -> None:
+    waiting = [add().pk for _ in range(AT_ONCE)]
+    names = iter(waiting)
+
+    at_once(lambda: services.check_version(next(names), now=timezone.now()))
+
+    states = set(Version.objects.values_list("state", "artifact"))
+    assert (len(states), {state for state, _ in states}) == (1, {"ready"})
