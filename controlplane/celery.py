@@ -26,6 +26,11 @@ app.conf.update(
         "unacked_restore_throttle": 1,
         "socket_timeout": 5,
         "socket_connect_timeout": 5,
+        # A broker that is down must not hold up the request that wakes a worker: the sweep will find the row.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
+        "interval_max": 0,
     },
     timezone="UTC",
     beat_schedule={

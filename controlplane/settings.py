@@ -157,7 +157,7 @@ SPECTACULAR_SETTINGS = {
 
 # Uploads always go to a file: memory does not grow with their size.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
-FILE_UPLOAD_TEMP_DIR = None
+FILE_UPLOAD_TEMP_DIR = Path(env.text("CONCH_ARTIFACTS_DIR") or env.home() / "artifacts") / "receiving"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 
 CONCH: dict[str, Any] = {

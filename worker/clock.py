@@ -4,6 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from apps.access import idempotency
 from apps.common.dispatch import wake
 from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
@@ -72,8 +73,9 @@ def _warm(placement: Any, server: Any, inputs: list[Any], now: datetime) -> None
 
 
 def tidy(now: datetime) -> None:
-    """Old probes, and what killed workers left in repositories."""
+    """Old probes and kept answers, and what killed workers left in repositories."""
     services.forget_old_probes(now)
+    idempotency.forget(now=now)
     moving = {rollout.placement.model.name for rollout in deployments.moving_rollouts()}
     for repository in fleet.repositories():
         repositories.sweep(Path(repository.path), keep_shadows=moving)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from django.urls import reverse
 from rest_framework import exceptions, status
@@ -28,6 +28,14 @@ class BodyUnreadable(Invalid):
 
     code = "body_unreadable"
     title = "The request's body cannot be read"
+
+
+class ValueUnstorable(Invalid):
+    """The database refused a value that passed every check."""
+
+    code = "value_unstorable"
+    title = "A value cannot be stored"
+    hint = "Look for numbers out of range and strange characters."
 
 
 class BodyTooLarge(ControlPlaneError):
@@ -195,6 +203,8 @@ _OURS: tuple[tuple[type[Exception], type[ControlPlaneError]], ...] = (
     (SuspiciousOperation, BodyUnreadable),
     (BadRequest, BodyUnreadable),
     (UnreadablePostError, BodyUnreadable),
+    (RecursionError, BodyUnreadable),
+    (DataError, ValueUnstorable),
     (OperationalError, DatabaseUnavailable),
     (InterfaceError, DatabaseUnavailable),
 )
@@ -203,6 +213,8 @@ _OURS: tuple[tuple[type[Exception], type[ControlPlaneError]], ...] = (
 def _words(error: Exception) -> str:
     if isinstance(error, OperationalError | InterfaceError):
         return "the database did not answer, or was busy for too long"
+    if isinstance(error, DataError):
+        return "the database cannot store one of the values"
     return str(getattr(error, "detail", "") or error or "there is nothing at this path")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
@@ -21,6 +23,8 @@ class ReceivingHandler(TemporaryFileUploadHandler):
 
     def __init__(self, request: HttpRequest, *, limit_bytes: int, is_hashed: bool) -> None:
         super().__init__(request)
+        # On the artifacts' own file system: a large upload must not fill the one of /tmp.
+        Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
         self._limit_bytes = limit_bytes
         self._is_hashed = is_hashed
         self._sha256 = hashlib.sha256()

@@ -41,7 +41,7 @@ class Findings:
         """Ask Prometheus for everything the chart shows; PrometheusFailed."""
         latest = Window(self.window.end_s, self.window.end_s, 1)
         for one in self._ask(Signal.IS_SCRAPED, latest).series:
-            self.servers[one.labels.get("server", "")] = bool(one.values[0])
+            self.servers[one.labels.get("server", "a server")] = bool(one.values[0])
         for spec in self.chart.lines:
             if spec.instead_of is None or spec.instead_of in self.absent:
                 self._collect_lines(spec)

@@ -242,6 +242,10 @@ def _remarks(config: ModelConfig, layout: Layout, unpacked: Unpacked, *, model: 
         shown = ", ".join(printable(name, limit=80) for name in unpacked.dropped[:NAMED])
         more = ", ..." if len(unpacked.dropped) > NAMED else ""
         remarks.append(f"Left out, as no server needs them: {shown}{more} ({len(unpacked.dropped)} in all).")
+    if layout.shared:
+        shown = ", ".join(printable(name, limit=80) for name in layout.shared[:NAMED])
+        more = ", ..." if len(layout.shared) > NAMED else ""
+        remarks.append(f"Shared by all versions of the model, as it lies beside the version: {shown}{more}.")
     if layout.folder and layout.folder != model:
         remarks.append(f"The archive's directory is called {printable(layout.folder, limit=80)!r}, not {model!r}.")
     if layout.version != str(number):

@@ -6,6 +6,8 @@
   const EVERY_MS = 5000;
   const MOST_MS = 60000;
   const PATIENCE_MS = 10000;
+  const MOST_OF_WIDTH = 0.3;
+  const MOST_INSIDE = 2;
   const CONFIG = { displayModeBar: false, doubleClick: false, scrollZoom: false, responsive: false };
   const charts = new Set();
   let zoom = null; /* [from, to] in shifted milliseconds, while the reader has zoomed in */
@@ -19,8 +21,11 @@
   const token = (name, otherwise) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim() || otherwise;
 
-  function painted(figure) {
+  function painted(figure, width) {
     const { data, layout } = structuredClone(figure);
+    const labels = layout.annotations.filter((note) => note.xref !== "paper");
+    const isTight = width && layout.margin.r > width * MOST_OF_WIDTH;
+    if (isTight) makeRoom(layout, labels);
     const palette = layout.meta.palettes[theme()];
     const text = token("--ink-soft", palette.text);
     const grid = token("--line", palette.grid);
@@ -38,7 +43,15 @@
     layout.xaxis.spikecolor = text;
     layout.xaxis.range = zoom || layout.xaxis.range.map(shifted);
     layout.hoverlabel = { bgcolor: token("--panel", "#fff"), bordercolor: grid, font: { color: token("--ink", text) } };
-    return { data, layout };
+    return { data, layout, isListed: isTight && labels.length > MOST_INSIDE };
+  }
+
+  /* Where labels beside the lines would take too much of the chart, one or two stand above the lines' ends, more go
+     into a list below. */
+  function makeRoom(layout, labels) {
+    layout.margin.r = 8;
+    if (labels.length > MOST_INSIDE) layout.annotations = layout.annotations.filter((note) => !labels.includes(note));
+    else labels.forEach((note) => Object.assign(note, { xanchor: "right", xshift: -2, yshift: note.yshift + 8 }));
   }
 
   function paintTrace(trace, palette) {
@@ -78,6 +91,9 @@
       this.plot = make("div", "chart-plot", figure);
       this.plot.setAttribute("role", "img");
       this.plot.setAttribute("aria-label", "Chart, not loaded yet");
+      this.list = make("ul", "chart-list", figure);
+      this.list.hidden = true;
+      this.list.setAttribute("aria-hidden", "true"); /* the plot's own label tells the same */
       this.nothing = make("p", "chart-nothing", figure);
       this.nothing.textContent = "Asking Prometheus...";
       this.status = make("p", "chart-status", figure);
@@ -139,11 +155,13 @@
       this.nothing.textContent = figure ? "" : message;
       this.plot.setAttribute("aria-label", figure ? this.inWords() : "");
       if (figure && !window.Plotly) throw new Error("the chart library did not load");
-      if (figure) this.react(painted(figure));
+      if (figure) this.react(painted(figure, this.element.clientWidth));
       this.tell();
     }
 
-    react({ data, layout }) {
+    react({ data, layout, isListed }) {
+      this.list.hidden = !isListed;
+      this.list.replaceChildren(...(isListed ? this.answer.latest.map((one, at) => listed(one, data[at])) : []));
       window.Plotly.react(this.plot, data, layout, CONFIG);
       if (this.isBound) return;
       this.isBound = true;
@@ -172,7 +190,11 @@
     }
 
     resize() {
-      if (this.isBound && !this.plot.hidden && this.plot.clientWidth) window.Plotly.Plots.resize(this.plot);
+      const width = this.element.clientWidth;
+      if (!this.isBound || !width || width === this.width) return;
+      this.width = width;
+      this.draw();
+      window.Plotly.Plots.resize(this.plot);
     }
 
     inWords() {
@@ -200,6 +222,14 @@
       this.watcher.disconnect();
       if (this.isBound) window.Plotly.purge(this.plot);
     }
+  }
+
+  function listed({ name, text }, trace) {
+    const item = document.createElement("li");
+    item.textContent = `${name} ${text}`;
+    item.style.color = trace.line.color;
+    item.dataset.dash = trace.line.dash;
+    return item;
   }
 
   async function whatIsWrong(response) {

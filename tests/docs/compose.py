@@ -32,14 +32,25 @@ def variables() -> dict[str, str]:
 
 def services(secrets: dict[str, str]) -> dict[str, Service]:
     """The services, with every variable filled in as compose does; KeyError for one that must be set and is not."""
-
-    def fill(found: re.Match[str]) -> str:
-        name, how, default = found.groups()
-        return secrets.get(name, default) if how == ":-" else secrets[name]
-
-    document = yaml.safe_load(_VARIABLE.sub(fill, text("docker-compose.yml")).replace("$$", "$"))
-    found: dict[str, Service] = document["services"]
+    document = yaml.safe_load(text("docker-compose.yml"))
+    found: dict[str, Service] = _filled(document["services"], secrets)
     return found
+
+
+def _filled(part: Any, secrets: dict[str, str]) -> Any:
+    """Compose fills in after the YAML was read: an empty variable is an empty text."""
+    if isinstance(part, dict):
+        return {name: _filled(value, secrets) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_filled(value, secrets) for value in part]
+    if not isinstance(part, str):
+        return part
+    return _VARIABLE.sub(lambda found: _value(found, secrets), part).replace("$$", "$")
+
+
+def _value(found: re.Match[str], secrets: dict[str, str]) -> str:
+    name, how, default = found.groups()
+    return secrets.get(name, default) if how == ":-" else secrets[name]
 
 
 def volumes() -> set[str]:

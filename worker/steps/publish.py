@@ -11,4 +11,6 @@ def run(context: Context) -> Outcome:
     published = repositories.publish_version(
         work.root, model=work.model, number=new.number, artifact=new.artifact, files=new.files
     )
-    return Done({"was_there": published.was_there, "copied_bytes": published.copied_bytes})
+    detail = {"was_there": published.was_there, "copied_bytes": published.copied_bytes}
+    # Each makes every loaded version of the model start again, once, at the next load that names it.
+    return Done({**detail, "new_shared_files": list(published.new_shared)})

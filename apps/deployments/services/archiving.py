@@ -17,7 +17,7 @@ from apps.registry.states import VersionState
 
 def archive_version(actor: Actor, *, model: str, version: int, reason: str = "") -> Version:
     """Make a version unpromotable, unless it is live, kept hot or on its way somewhere."""
-    require(actor, "promote")
+    require(actor, "archive_version")
     chosen = registry.get_version(model, version)
     holders = Placement.objects.filter(Q(active=chosen) | Q(standby=chosen)).select_related("environment", "model")
     moving = rollouts(active=True).filter(Q(to_version=chosen) | Q(from_version=chosen))

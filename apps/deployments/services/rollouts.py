@@ -88,7 +88,7 @@ def _go_back(rollout: Rollout, now: datetime) -> None:
 
 def _with_reverts(rollout: Rollout, failed: list[Run]) -> dict[str, Any]:
     if not failed:
-        return rollout.error
+        return dict(rollout.error)
     return {**rollout.error, "not_put_back": [{"server": run.server.name, **run.error} for run in failed]}
 
 

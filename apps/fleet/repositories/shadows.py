@@ -8,7 +8,7 @@ from apps.common.names import check_model_name, shadow_of
 from apps.fleet.errors import VersionNotPublished
 from apps.fleet.repositories import disk
 from apps.fleet.repositories.configs import CONFIG_FILE
-from apps.fleet.repositories.stamps import looks_like_version
+from apps.fleet.repositories.stamps import is_shared, looks_like_version
 
 
 def make_shadow(root: Path, *, model: str, number: int, config_text: str) -> Path:
@@ -54,7 +54,7 @@ def _links(model_directory: Path, number: int) -> dict[str, str]:
     shared = [
         entry.name
         for entry in os.scandir(model_directory)
-        if entry.name != CONFIG_FILE and not looks_like_version(entry.name) and os.path.exists(entry.path)
+        if is_shared(entry.name) and not looks_like_version(entry.name) and os.path.exists(entry.path)
     ]
     return {name: f"{up}/{name}" for name in [str(number), *sorted(shared)]}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from apps.common.names import MAX_VERSION, check_name
 from apps.fleet.repositories import disk
+from apps.fleet.repositories.configs import CONFIG_FILE
 
 _EXACT = re.compile(r"[1-9][0-9]{0,18}")
 # Servers read leading digits, signs and blanks as a number: `2.tmp` becomes version 2 and hangs a load.
@@ -13,18 +14,23 @@ _LIKE = re.compile(r"[\s+\-._]*[vV]?[\s+\-._]*\d")
 
 
 def newest_stamp_ns(root: Path, *, model: str, number: int) -> int | None:
-    """The newest modification time at or under the version's directory, None when it is not there.
+    """The newest time stamp that makes a server load the version again once it moves; None when it is not there.
 
-    The directories' own stamps count, as they do for the server.
+    That is any under the version's directory, or under what all versions share, directories included;
+    not the configuration's, nor another version's. Servers take the later of modification and change
+    time (measured), so a rename, a chmod or another hard link moves it too.
     """
     check_name(model, what="model")
-    top = root / model / str(number)
+    home = root / model
     with disk.faults(root, doing=f"reading the time stamps of {model} {number}"):
-        return _newest(top) if top.is_dir() else None
+        if not (home / str(number)).is_dir():
+            return None
+        shared = [entry.path for entry in os.scandir(home) if is_shared(entry.name)]
+        return max(_newest(path) for path in (str(home / str(number)), *shared))
 
 
-def _newest(top: Path) -> int:
-    newest = top.stat().st_mtime_ns
+def _newest(top: str) -> int:
+    newest = _stamp(top)
     for directory, folders, files in os.walk(top):
         for name in (*folders, *files):
             newest = max(newest, _stamp(os.path.join(directory, name)))
@@ -33,9 +39,15 @@ def _newest(top: Path) -> int:
 
 def _stamp(path: str) -> int:
     try:
-        return os.stat(path).st_mtime_ns
+        found = os.stat(path)
     except FileNotFoundError:
         return 0  # byte code is replaced while we look
+    return max(found.st_mtime_ns, found.st_ctime_ns)
+
+
+def is_shared(name: str) -> bool:
+    """Whether an entry of a model's directory belongs to all its versions."""
+    return name != CONFIG_FILE and not is_version_name(name)
 
 
 def is_version_name(name: str) -> bool:

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -11,19 +11,22 @@ from apps.common.names import check_model_name
 from apps.fleet.errors import ArtifactDamaged, SharedFileDiffers, VersionDiffers
 from apps.fleet.repositories import disk
 
-# A loaded version restarts when a file that all versions share is newer than its load.
-OLD_STAMP_NS = 946_684_800 * 10**9
 BYTE_CODE = "__pycache__"
 VERSION_FOLDER, SHARED_FOLDER = "version", "shared"
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where a version lies, and whether it lay there before."""
+    """Where a version lies, and whether it lay there before.
+
+    `new_shared` are files that all versions share and that were not there yet: each version that is
+    loaded starts again, once, at the next load that names it. No time stamp can be set to avoid that.
+    """
 
     directory: Path
     was_there: bool
     copied_bytes: int
+    new_shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,16 @@ def publish_version(
 ) -> Published:
     """Bring an artifact's version into `<root>/<model>/<number>`; done before and unchanged is fine.
 
-    `files` is the artifact's manifest. Shared files go beside the version with old time stamps.
+    `files` is the artifact's manifest. Shared files go beside the version; one that is there is never replaced.
     """
     check_model_name(model)
     wanted = _files(files, VERSION_FOLDER)
     shared = _files(files, SHARED_FOLDER)
     needed = sum(file.size_bytes for file in (*wanted, *shared))
     with disk.faults(root, doing=f"publishing {model} {number}", needed_bytes=needed):
-        _publish_shared(root, model, artifact / SHARED_FOLDER, shared)
-        return _publish_numbered(root, model, number, artifact / VERSION_FOLDER, wanted)
+        new_shared = _publish_shared(root, model, artifact / SHARED_FOLDER, shared)
+        published = _publish_numbered(root, model, number, artifact / VERSION_FOLDER, wanted)
+    return replace(published, new_shared=new_shared)
 
 
 def _files(manifest: Sequence[Mapping[str, Any]], folder: str) -> list[_File]:
@@ -121,32 +125,23 @@ def _make_model_directory(root: Path, model: str) -> None:
         disk.flush_directory(root)
 
 
-def _publish_shared(root: Path, model: str, source: Path, files: list[_File]) -> None:
-    for file in files:
+def _publish_shared(root: Path, model: str, source: Path, files: list[_File]) -> tuple[str, ...]:
+    """All that is there already is compared before the first new file lands."""
+    new = [file for file in files if not os.path.lexists(root / model / file.path)]
+    for file in set(files) - set(new):
+        _require_same(root / model / file.path, file)
+    disk.require_room(root, sum(file.size_bytes for file in new))
+    for file in new:
         target = root / model / file.path
-        if os.path.lexists(target):
-            _require_same(target, file)
-            continue
-        disk.require_room(root, file.size_bytes)
         _make_model_directory(root, model)
         with disk.staged(root) as staging:
-            fresh = staging / "shared"
-            disk.copy_checked(source / file.path, fresh, sha256=file.sha256)
-            os.utime(fresh, ns=(OLD_STAMP_NS, OLD_STAMP_NS))
-            _rename_shared(root / model, fresh, target)
+            disk.copy_checked(source / file.path, staging / "shared", sha256=file.sha256)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            disk.rename_in(staging / "shared", target)
+    return tuple(str(file.path) for file in new)
 
 
 def _require_same(target: Path, file: _File) -> None:
     is_same = target.is_file() and target.stat().st_size == file.size_bytes and disk.digest_of(target) == file.sha256
     if not is_same:
         raise SharedFileDiffers(f"{target}: it has other content in this version", path=str(file.path))
-
-
-def _rename_shared(model_directory: Path, fresh: Path, target: Path) -> None:
-    """The directories on the way count as newer too, so they get the old stamp as well."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    disk.rename_in(fresh, target)
-    for directory in target.parents:
-        if directory == model_directory:
-            break
-        os.utime(directory, ns=(OLD_STAMP_NS, OLD_STAMP_NS))

@@ -28,17 +28,17 @@ GIVE_UP_AFTER_S = 12.0
 Outcome = probe.Sighting | ControlPlaneError
 
 
-def observe(server_ids: Sequence[int], *, now: datetime) -> None:
+def observe(server_ids: Sequence[int], *, now: datetime, give_up_after_s: float = GIVE_UP_AFTER_S) -> None:
     """Ask these servers what they serve and keep what has changed; a hung one holds up no other."""
     wanted = selectors.servers(state=ServerState.ACTIVE).filter(pk__in=server_ids)
-    for server, outcome in _sightings(list(wanted)):
+    for server, outcome in _sightings(list(wanted), give_up_after_s):
         if isinstance(outcome, ControlPlaneError):
             _keep_failure(server, outcome, now=now)
         else:
             _keep_sighting(server, outcome, now=now)
 
 
-def _sightings(servers: list[Server]) -> Iterator[tuple[Server, Outcome]]:
+def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[tuple[Server, Outcome]]:
     """Each server's outcome as it comes in; no database connection is used meanwhile by the asking threads."""
     if not servers:
         return
@@ -46,13 +46,13 @@ def _sightings(servers: list[Server]) -> Iterator[tuple[Server, Outcome]]:
     asked: dict[Future[Outcome], Server] = {pool.submit(_look, server): server for server in servers}
     silent = set(asked)
     try:
-        for future in as_completed(asked, timeout=GIVE_UP_AFTER_S):
+        for future in as_completed(asked, timeout=give_up_after_s):
             silent.discard(future)
             yield asked[future], future.result()
     except OutOfTime:
         for future in silent:
             server = asked[future]
-            yield server, ServerNotAsked(f"{server.name}: observing it took more than {GIVE_UP_AFTER_S:.0f} s")
+            yield server, ServerNotAsked(f"{server.name}: observing it took more than {give_up_after_s:g} s")
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

@@ -1,7 +1,7 @@
 """Paths that fail in ways no real one should."""
 
 from django.core.exceptions import SuspiciousOperation
-from django.db import OperationalError
+from django.db import DataError, OperationalError
 from django.urls import include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,6 +19,7 @@ class Broken(ApiView):
         raise {
             "defect": ZeroDivisionError(SECRET),
             "database": OperationalError(f"could not connect: {SECRET}"),
+            "unstorable": DataError(f"numeric out of range: {SECRET}"),
             "suspicious": SuspiciousOperation("strange"),
             "hostile": ControlPlaneError(
                 "\x1b[31m<script>" + "x" * 5_000,

@@ -64,6 +64,12 @@ def test_a_wrong_method_is_told_the_right_ones(ci: Client) -> None:
         ("{", "application/json", 400, "body_unreadable"),
         ('{"name": NaN}', "application/json", 400, "body_unreadable"),
         ("[1]", "application/json", 400, "fields_invalid"),
+        ("[" * 100_000, "application/json", 400, "body_unreadable"),
+        ('{"name": "digits", "load_deadline_s": 1e400}', "application/json", 400, "fields_invalid"),
+        ('{"name": "digits", "slo_p99_ms": 1e400}', "application/json", 400, "fields_invalid"),
+        ('{"name": "digits", "slo_p99_ms": ' + "9" * 5_000 + "}", "application/json", 400, "body_unreadable"),
+        ('{"name": "digits", "tags": ["\\u0000"]}', "application/json", 400, "fields_invalid"),
+        ('{"name": "digits", "description": "\\ud800"}', "application/json", 400, "fields_invalid"),
         ("a=b", "application/x-www-form-urlencoded", 415, "media_type_unsupported"),
         ("x", "text/plain", 415, "media_type_unsupported"),
     ],
@@ -95,6 +101,17 @@ def test_a_null_character_anywhere_in_a_body_is_refused(ci: Client) -> None:
     answer = ci.post("/api/v1/models/digits/samples", sample, content_type="application/json")
 
     assert problem(answer, 400, "fields_invalid")["errors"][0]["field"] == "inputs.0.data"
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "1e39", '"\\ud800"', "{}", "null", "9" * 400])
+def test_a_sample_with_a_value_that_cannot_be_kept_is_refused(value: str, ci: Client) -> None:
+    ci.post("/api/v1/models", {"name": "digits"}, content_type="application/json")
+    tensor = '{"name": "x", "datatype": "FP32", "shape": [1], "data": [%s]}'
+    sample = '{"name": "s", "inputs": [%s]}' % (tensor % value)
+
+    answer = ci.post("/api/v1/models/digits/samples", sample, content_type="application/json")
+
+    assert answer.status_code == 400
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length(ci: Client) -> None:
@@ -147,6 +164,14 @@ def test_a_database_that_is_away_can_be_asked_again(ci: Client) -> None:
 
     assert problem(answer, 503, "database_unavailable")["retryable"] is True
     assert int(answer["Retry-After"]) > 0
+    assert SECRET not in answer.text
+
+
+@pytest.mark.urls("tests.apps.api.breaking")
+def test_a_value_the_database_refuses_is_a_bad_request(ci: Client) -> None:
+    answer = ci.get("/api/v1/break/unstorable")
+
+    problem(answer, 400, "value_unstorable")
     assert SECRET not in answer.text
 
 

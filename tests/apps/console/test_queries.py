@@ -11,16 +11,16 @@ from tests.factories.fleets import large_fleet
 
 # The session, the account and the two looks at its role are in every one of them.
 QUERIES = {
-    "/": 0,
-    "/models/": 0,
-    "/models/digits/": 0,
-    "/models/digits/versions/2/": 0,
-    "/servers/": 0,
-    "/servers/prod-1/": 0,
-    "/rollouts/": 0,
-    "/rollouts/1/": 0,
-    "/audit/": 0,
-    "/environments/": 0,
+    "/": 13,
+    "/models/": 7,
+    "/models/digits/": 30,
+    "/models/digits/versions/2/": 12,
+    "/servers/": 7,
+    "/servers/prod-1/": 7,
+    "/rollouts/": 8,
+    "/rollouts/1/": 7,
+    "/audit/": 7,
+    "/environments/": 6,
 }
 
 

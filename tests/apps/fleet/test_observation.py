@@ -198,6 +198,16 @@ def test_an_older_observation_never_overwrites_a_later_one(environment: str) -> 
 
 
 @pytest.mark.django_db(transaction=True)
+def test_whoever_takes_longer_than_any_server_may_is_unreachable(hung: list[str], environment: str) -> None:
+    server = named("one", hung[0])
+
+    services.observe([server.pk], now=timezone.now(), give_up_after_s=0.1)
+
+    kept = Observation.objects.get(server=server)
+    assert (kept.is_reachable, kept.code, "more than 0.1 s" in kept.reason) == (False, "observation_late", True)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_only_active_servers_are_asked(environment: str) -> None:
     server = named("one", "127.0.0.1:1", state="checking")
 

@@ -17,7 +17,6 @@ from apps.fleet.errors import (
     SharedFileDiffers,
     VersionDiffers,
 )
-from apps.fleet.repositories.versions import OLD_STAMP_NS
 from tests.apps.fleet.conftest import stamps, tree
 from tests.factories.artifacts import SealedArtifact, artifact
 
@@ -162,31 +161,29 @@ def test_a_file_where_the_model_belongs_is_a_named_error(root: Path, tmp_path: P
         publish(root, artifact(tmp_path / "a", CONTENTS))
 
 
-def test_shared_files_are_old_so_that_nothing_loaded_restarts(root: Path, tmp_path: Path) -> None:
+def test_shared_files_lie_beside_the_version_and_the_new_ones_are_told(root: Path, tmp_path: Path) -> None:
     source = artifact(tmp_path / "a", CONTENTS | {"shared/labels.txt": b"a", "shared/tokenizer/deep/vocab": b"b"})
 
-    publish(root, source)
+    told = [publish(root, source).new_shared for _ in range(2)]
 
-    old = {path for path, stamp in stamps(root / "demo") if stamp == OLD_STAMP_NS}
-    assert old == {"labels.txt", "tokenizer", "tokenizer/deep", "tokenizer/deep/vocab"}
+    assert told == [("labels.txt", "tokenizer/deep/vocab"), ()]
+    assert (root / "demo" / "tokenizer" / "deep" / "vocab").read_bytes() == b"b"
 
 
 def test_the_same_shared_file_in_the_next_version_is_fine(root: Path, tmp_path: Path) -> None:
     publish(root, artifact(tmp_path / "a", CONTENTS | {"shared/t/labels.txt": b"a"}))
     before = list(stamps(root / "demo" / "t"))
 
-    publish(root, artifact(tmp_path / "b", CONTENTS | {"shared/t/labels.txt": b"a", "shared/t/new": b"n"}), number=4)
+    published = publish(root, artifact(tmp_path / "b", CONTENTS | {"shared/t/labels.txt": b"a"}), number=4)
 
-    after = list(stamps(root / "demo" / "t"))
-    assert after == [*before, ("new", OLD_STAMP_NS)]
-    assert os.stat(root / "demo" / "t").st_mtime_ns == OLD_STAMP_NS
+    assert (list(stamps(root / "demo" / "t")), published.new_shared) == (before, ())
 
 
 def test_a_shared_file_that_differs_is_refused_before_the_version_lands(root: Path, tmp_path: Path) -> None:
     publish(root, artifact(tmp_path / "a", CONTENTS | {"shared/labels.txt": b"a"}))
 
     with pytest.raises(SharedFileDiffers, match=r"labels.txt"):
-        publish(root, artifact(tmp_path / "b", CONTENTS | {"shared/labels.txt": b"b"}), number=4)
+        publish(root, artifact(tmp_path / "b", CONTENTS | {"shared/a": b"a", "shared/labels.txt": b"b"}), number=4)
 
     assert tree(root) == ["demo/3/data/weights.bin", "demo/3/model.py", "demo/labels.txt"]
 

@@ -1,6 +1,8 @@
 """The directory as servers see it: shadows, configurations, time stamps, leftovers."""
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,16 +84,44 @@ def test_a_configuration_is_there_or_not(root: Path, demo: Path) -> None:
     assert repositories.read_config(root, model="nobody") is None
 
 
-def test_the_newest_stamp_is_of_anything_under_the_version(root: Path, demo: Path) -> None:
-    byte_code = demo / "3" / "__pycache__"
-    byte_code.mkdir()
-    for path in (demo / "3" / "model.py", byte_code, demo / "3"):
-        os.utime(path, ns=(10**9, 10**9))
-    os.utime(byte_code, ns=(7 * 10**9, 7 * 10**9))
+MOVES: dict[str, Callable[[Path], object]] = {
+    "byte code": lambda demo: (demo / "3" / "__pycache__").mkdir(),
+    "a file edited": lambda demo: (demo / "3" / "model.py").write_text("edited"),
+    "a file made older": lambda demo: os.utime(demo / "3" / "model.py", (0, 0)),
+    "a file's mode": lambda demo: os.chmod(demo / "3" / "model.py", 0o600),
+    "a new shared file": lambda demo: (demo / "more.txt").write_text("more"),
+    "a shared file in a directory": lambda demo: (demo / "tokenizer" / "vocab").write_text("more"),
+}
+STAYS: dict[str, Callable[[Path], object]] = {
+    "the configuration": lambda demo: (demo / "config.pbtxt").write_text("edited"),
+    "another version": lambda demo: (demo / "2" / "model.py").write_text("edited"),
+    "a new version": lambda demo: (demo / "4").mkdir(),
+    "a shared file removed": lambda demo: (demo / "labels.txt").unlink(),
+}
 
-    found = [repositories.newest_stamp_ns(root, model="demo", number=number) for number in (3, 4)]
 
-    assert found == [7 * 10**9, None]
+def moved_by(change: Callable[[Path], object], root: Path, demo: Path) -> bool:
+    (demo / "tokenizer").mkdir()
+    before = repositories.newest_stamp_ns(root, model="demo", number=3)
+    time.sleep(0.02)  # a tick of the file system's clock
+    change(demo)
+    return repositories.newest_stamp_ns(root, model="demo", number=3) != before
+
+
+@pytest.mark.parametrize("change", MOVES.values(), ids=MOVES)
+def test_the_newest_stamp_moves_with_what_restarts_a_version(
+    change: Callable[[Path], object], root: Path, demo: Path
+) -> None:
+    assert moved_by(change, root, demo)
+
+
+@pytest.mark.parametrize("change", STAYS.values(), ids=STAYS)
+def test_the_newest_stamp_stays_with_what_does_not(change: Callable[[Path], object], root: Path, demo: Path) -> None:
+    assert not moved_by(change, root, demo)
+
+
+def test_a_version_that_is_not_there_has_no_stamp(root: Path, demo: Path) -> None:
+    assert repositories.newest_stamp_ns(root, model="demo", number=4) is None
 
 
 def test_a_shadow_has_the_stamps_of_its_version(root: Path, demo: Path) -> None:
@@ -164,7 +194,7 @@ def test_a_root_that_is_not_there_or_a_file_is_said(tmp_path: Path) -> None:
 
 
 def test_a_root_that_takes_no_files_is_said() -> None:
-    with pytest.raises((RepositoryNotWritable, RepositoryOnOwnMount)):
+    with pytest.raises(RepositoryNotWritable):
         repositories.check_root(Path("/proc/self"))
 
 

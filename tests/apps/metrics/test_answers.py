@@ -1,8 +1,12 @@
 """Many viewers cost what one does, with and without the shared cache, and a silent Prometheus holds nobody up."""
 
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -32,12 +36,33 @@ def promql() -> str:
 
 @pytest.fixture
 def no_cache(settings: Settings) -> None:
-    settings.CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            "LOCATION": f"redis://127.0.0.1:{free_port()}",
-        }
-    }
+    settings.CACHES = cache_at(settings, free_port())
+
+
+@pytest.fixture
+def hung_cache(settings: Settings) -> Iterator[list[socket.socket]]:
+    """The connections to something that takes them and never says a word."""
+    taken: list[socket.socket] = []
+    server = socket.create_server(("127.0.0.1", free_port()))
+    settings.CACHES = cache_at(settings, server.getsockname()[1])
+    thread = threading.Thread(target=take_connections, args=(server, taken))
+    thread.start()
+    yield taken
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    for one in (server, *taken):
+        one.close()
+
+
+def take_connections(server: socket.socket, taken: list[socket.socket]) -> None:
+    with suppress(OSError):
+        while True:
+            taken.append(server.accept()[0])
+
+
+def cache_at(settings: Settings, port: int) -> dict[str, Any]:
+    """The project's own cache, elsewhere."""
+    return {"default": {**settings.CACHES["default"], "LOCATION": f"redis://127.0.0.1:{port}"}}
 
 
 def test_fifty_viewers_at_once_are_one_question(double: ScriptedPrometheus, promql: str) -> None:
@@ -68,6 +93,17 @@ def test_without_the_shared_cache_each_process_asks_once(double: ScriptedPrometh
 
     assert {reply.series[0].values[0] for reply in replies} == {1.0}
     assert len(double.asked) == 2
+
+
+def test_a_hung_cache_is_left_alone_after_the_first_wait(
+    double: ScriptedPrometheus, promql: str, hung_cache: list[socket.socket]
+) -> None:
+    shared = Answers(double.url)
+
+    replies = [shared.over(f"{promql} + {number}", WINDOW) for number in range(20)]
+
+    assert len(replies) == len(double.asked) == 20
+    assert 1 <= len(hung_cache) <= 2
 
 
 def test_an_answer_is_asked_for_again_after_its_time(double: ScriptedPrometheus) -> None:

@@ -106,11 +106,6 @@ def test_charts_are_drawn_with_labels_promise_and_marks(
     scripted.answer = traffic
 
     open_model(seen, live_server)
-    seen.wait_for_timeout(4000)
-    seen.screenshot(path="/tmp/h6-light.png", full_page=True)
-    seen.evaluate("document.documentElement.dataset.theme='dark'")
-    seen.wait_for_timeout(1000)
-    seen.screenshot(path="/tmp/h6-dark.png", full_page=True)
 
     latency = seen.locator(".chart", has_text="Latency").first
     expect(latency.locator(".scatterlayer .trace")).to_have_count(4)

@@ -217,6 +217,9 @@ def test_what_lies_beside_the_version_is_shared_by_all_versions(tmp_path: Path) 
     checked = check(content, tmp_path)
 
     assert files_under(checked.directory / "shared") == ["labels.txt", "tokenizer/vocab.json"]
+    assert checked.remarks == (
+        "Shared by all versions of the model, as it lies beside the version: labels.txt, tokenizer.",
+    )
 
 
 def test_junk_is_dropped_and_said_so(tmp_path: Path) -> None:

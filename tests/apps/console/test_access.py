@@ -1,0 +1,79 @@
+"""Signing in, tokens and people at the console."""
+
+import re
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from apps.access.models import ApiToken, Grant
+from tests.apps.console.conftest import PASSWORD
+
+
+def test_signing_in_leads_back_to_where_one_wanted_to_go(db: None) -> None:
+    User.objects.create_superuser("alice", password=PASSWORD)
+
+    answer = Client().post("/sign-in/", {"username": "alice", "password": PASSWORD, "next": "/servers/"})
+
+    assert answer.headers["Location"] == "/servers/"
+
+
+def test_signing_in_never_leads_elsewhere(db: None) -> None:
+    User.objects.create_superuser("alice", password=PASSWORD)
+
+    answer = Client().post("/sign-in/", {"username": "alice", "password": PASSWORD, "next": "//evil.example/"})
+
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_wrong_password_is_said_without_saying_which_part_was_wrong(db: None) -> None:
+    User.objects.create_superuser("alice", password=PASSWORD)
+
+    pages = [
+        Client().post("/sign-in/", {"username": name, "password": "wrong"}).content.decode()
+        for name in ("alice", "bob")
+    ]
+
+    assert all("do not go together" in page for page in pages)
+
+
+def test_signing_out_ends_the_session(viewer: Client) -> None:
+    viewer.post("/sign-out/")
+
+    assert viewer.get("/").status_code == 302
+
+
+def test_a_token_is_shown_once(boss: Client) -> None:
+    sent = {"name": "ci-main", "scopes": ["deploy"], "environment": "*", "days": "90"}
+
+    page = boss.post("/tokens/issue/", sent).content.decode()
+
+    secret = re.search(r'id="secret">(conch_[^<]+)<', page)
+    assert secret
+    assert secret.group(1) not in boss.get("/tokens/").content.decode()
+    assert ApiToken.objects.get().scopes == ["deploy"]
+
+
+def test_a_revoked_token_is_no_good_any_more(boss: Client) -> None:
+    boss.post("/tokens/issue/", {"name": "ci-main", "scopes": ["read"], "environment": "*", "days": "30"})
+    token = ApiToken.objects.get()
+
+    boss.post(f"/tokens/{token.pk}/revoke/")
+
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+
+
+def test_a_person_is_added_and_granted_a_role(boss: Client) -> None:
+    boss.post("/people/add/", {"username": "bob", "password": PASSWORD})
+
+    boss.post("/people/grant/", {"username": "bob", "role": "operator", "environment": "*"})
+
+    grant = Grant.objects.get(user__username="bob")
+    assert (grant.role, grant.environment) == ("operator", "*")
+
+
+def test_a_weak_password_is_refused_beside_its_field(boss: Client) -> None:
+    answer = boss.post("/people/add/", {"username": "bob", "password": "short"})
+
+    assert answer.status_code == 400
+    assert not User.objects.filter(username="bob").exists()

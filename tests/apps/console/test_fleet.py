@@ -1,0 +1,136 @@
+"""Servers, environments and repositories from the console."""
+
+from typing import Any
+
+from django.test import Client
+
+from apps.deployments.models import Rollout
+from apps.fleet.models import Environment, Observation, Repository, Server
+from tests.factories.fleets import FleetRows
+
+
+def server(**changes: Any) -> dict[str, Any]:
+    """What the form for a new server sends."""
+    return {"name": "prod-9", "environment": "prod", "repository": "prod-models", "grpc": "10.9.9.9:8001"} | changes
+
+
+def test_a_new_server_is_being_asked(rows: FleetRows, boss: Client) -> None:
+    answer = boss.post("/servers/add/", server(labels="gpu=a100 mig=1g.10gb"))
+
+    made = Server.objects.get(name="prod-9")
+    assert answer.headers["Location"] == "/servers/prod-9/"
+    assert (made.state, made.labels) == ("checking", {"gpu": "a100", "mig": "1g.10gb"})
+    assert "asking prod-9 who it is" in boss.get("/servers/prod-9/").content.decode()
+
+
+def test_an_address_that_is_taken_names_who_has_it_and_keeps_what_was_typed(rows: FleetRows, boss: Client) -> None:
+    taken = rows.servers["prod-1"].grpc
+
+    answer = boss.post("/servers/add/", server(grpc=taken, metrics="http://m:1/metrics"))
+
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "prod-1" in page
+    assert "http://m:1/metrics" in page
+
+
+def test_a_control_value_is_never_shown_again(rows: FleetRows, boss: Client) -> None:
+    refused = boss.post("/servers/add/", server(grpc="nonsense", control_key="admin", control_value="s3cret-value"))
+    boss.post("/servers/add/", server(control_key="admin", control_value="s3cret-value"))
+
+    pages = [boss.get(where).content.decode() for where in ("/servers/prod-9/", "/servers/prod-9/change/")]
+
+    assert all("s3cret-value" not in page for page in [*pages, refused.content.decode()])
+
+
+def test_changing_a_server_keeps_its_control_value_when_none_is_given(rows: FleetRows, boss: Client) -> None:
+    boss.post("/servers/add/", server(control_key="admin", control_value="s3cret-value"))
+    before = Server.objects.get(name="prod-9").sealed_control_value
+
+    boss.post("/servers/prod-9/change/", {"http": "10.9.9.9:8000", "control_key": "admin", "control_value": ""})
+
+    after = Server.objects.get(name="prod-9")
+    assert (after.http, after.sealed_control_value) == ("10.9.9.9:8000", before)
+
+
+def test_a_refused_server_says_what_is_wrong_and_the_way_out(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get("/servers/prod-5/").content.decode()
+
+    assert "does not take load requests" in page
+    assert "--model-control-mode=explicit" in page
+
+
+def test_a_server_that_does_not_answer_says_why(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get("/servers/prod-3/").content.decode()
+
+    assert "! no answer" in page
+    assert "failed to connect to all addresses" in page
+
+
+def test_a_server_nobody_asked_for_half_a_minute_is_hatched(rows: FleetRows, viewer: Client) -> None:
+    long_ago = rows.servers["prod-1"].observation.at.replace(year=2020)
+    Observation.objects.filter(server=rows.servers["prod-1"]).update(seen_at=long_ago)
+
+    page = viewer.get("/servers/").content.decode()
+
+    assert "not seen lately" in page
+
+
+def test_desired_stands_beside_observed_with_the_reason(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get("/servers/prod-2/").content.decode()
+
+    assert "! drift" in page
+    assert "FileNotFoundError" in page
+
+
+def test_cordoning_asks_why_and_shows_it(rows: FleetRows, operator: Client) -> None:
+    without = operator.post("/servers/prod-1/cordon/", {"reason": ""})
+    operator.post("/servers/prod-1/cordon/", {"reason": "disk is being replaced"})
+
+    assert without.status_code == 400
+    assert "disk is being replaced" in operator.get("/servers/prod-1/").content.decode()
+
+
+def test_a_cordoned_server_takes_rollouts_again_without_a_reason(moving: Rollout, operator: Client) -> None:
+    operator.post("/servers/prod-4/uncordon/", {"reason": ""})
+
+    assert Server.objects.get(name="prod-4").cordoned_at is None
+
+
+def test_a_refused_server_is_asked_again(moving: Rollout, operator: Client) -> None:
+    operator.post("/servers/prod-5/recheck/", {})
+
+    assert Server.objects.get(name="prod-5").state == "checking"
+
+
+def test_retiring_is_for_admins(rows: FleetRows, operator: Client, boss: Client) -> None:
+    refused = operator.post("/servers/staging-1/retire/", {"reason": "old"})
+    boss.post("/servers/staging-1/retire/", {"reason": "old"})
+
+    assert refused.status_code == 403
+    assert Server.objects.get(name="staging-1").state == "retired"
+
+
+def test_an_environment_keeps_its_window_in_seconds(boss: Client) -> None:
+    sent = {"name": "dev", "rank": "0", "standby_minutes": "5", "progress_deadline_s": "600"}
+
+    boss.post("/environments/add/", sent)
+
+    assert Environment.objects.get(name="dev").standby_window_s == 300
+
+
+def test_a_repository_in_another_is_refused_beside_its_field(rows: FleetRows, boss: Client) -> None:
+    answer = boss.post("/repositories/add/", {"name": "in", "environment": "prod", "path": "/srv/models/prod/in"})
+
+    assert answer.status_code == 409
+    assert "/srv/models/prod/in" in answer.content.decode()
+    assert not Repository.objects.filter(name="in").exists()
+
+
+def test_the_matrix_says_the_same_in_words(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get("/").content.decode()
+
+    assert "5 servers, 1 rollout moving, " in page
+    assert 'aria-label="prod-1: changing from 1 to 2"' in page
+    assert 'aria-label="staging-1: serving 2, 1 kept hot"' in page
+    assert "prod-3: not seen lately, should serve 1" in page

@@ -1,0 +1,96 @@
+"""Registering, uploading, samples and aliases from the console."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from apps.registry.models import Alias, Model, Sample, Version
+from tests.factories.fleets import FleetRows
+
+
+def test_a_registered_model_has_a_page(operator: Client) -> None:
+    answer = operator.post("/register/", {"name": "bert-qa", "slo_error_percent": "0.5", "load_deadline_s": "300"})
+
+    assert answer.headers["Location"] == "/models/bert-qa/"
+    assert Model.objects.get(name="bert-qa").slo_error_ratio == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize("name", ["../up", "a b", "x.shadow", "$(touch x)", "digits"])
+def test_a_name_that_cannot_be_is_refused_beside_its_field(name: str, rows: FleetRows, operator: Client) -> None:
+    answer = operator.post("/register/", {"name": name, "owner": "vision team", "load_deadline_s": "300"})
+
+    page = answer.content.decode()
+    assert answer.status_code in (400, 409)
+    assert 'id="id_name" aria-describedby="id_name_helptext id_name_error"' in page or 'aria-invalid="true"' in page
+    assert "vision team" in page
+
+
+def test_an_upload_without_a_script_leads_to_the_version(
+    rows: FleetRows, operator: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CONCH = settings.CONCH | {"artifacts_dir": tmp_path}
+    sent = {"file": SimpleUploadedFile("digits.zip", b"PK not really"), "notes": "by hand"}
+
+    answer = operator.post("/models/digits/upload/", sent)
+
+    version = Version.objects.latest("pk")
+    assert answer.headers["Location"] == f"/models/digits/versions/{version.number}/"
+    assert (version.state, version.notes) == ("received", "by hand")
+
+
+def test_an_upload_without_a_file_asks_for_one(rows: FleetRows, operator: Client) -> None:
+    answer = operator.post("/models/digits/upload/", {"notes": "kept"})
+
+    assert answer.status_code == 400
+    assert "This field is required" in answer.content.decode()
+    assert "kept" in answer.content.decode()
+
+
+def test_a_rejected_version_says_why_and_what_to_do(rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get("/models/digits/versions/3/").content.decode()
+
+    assert "the python backend needs 1/model.py" in page
+    assert "Put model.py into the version directory." in page
+    assert "no_model_file" in page
+
+
+def test_a_version_tells_how_it_did_aside(rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get("/models/digits/versions/2/").content.decode()
+
+    assert "first 52 ms, last 2.9 ms of 3" in page
+    assert "5 golden answers right" in page
+
+
+def test_a_sample_is_kept(rows: FleetRows, operator: Client) -> None:
+    tensor = '[{"name": "pixels", "datatype": "FP32", "shape": [2], "data": [0, 1]}]'
+
+    operator.post("/models/digits/samples/add/", {"name": "two", "inputs": tensor, "outputs": ""})
+
+    assert Sample.objects.get(name="two").inputs[0]["name"] == "pixels"
+
+
+def test_a_sample_that_is_no_json_is_refused_and_kept(rows: FleetRows, operator: Client) -> None:
+    answer = operator.post("/models/digits/samples/add/", {"name": "two", "inputs": "[{oops"})
+
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "This is not JSON" in page
+    assert "[{oops" in page
+
+
+def test_an_alias_moves(rows: FleetRows, operator: Client) -> None:
+    operator.post("/models/digits/alias/", {"alias": "champion", "version": "1"})
+
+    assert Alias.objects.get(name="champion").version == rows.versions["digits", 1]
+
+
+def test_models_are_found_by_name_and_owner(rows: FleetRows, viewer: Client) -> None:
+    rows.model("fraud", owner="risk")
+
+    page = viewer.get("/models/?search=risk").content.decode()
+
+    assert "fraud" in page
+    assert "/models/digits/" not in page

@@ -1,0 +1,50 @@
+"""What holds for every page: axe finds nothing, in both themes, wide and narrow; nothing hangs over the edge."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.apps.console.places import PAGES
+from tests.factories.fleets import FleetRows, break_things
+
+pytestmark = pytest.mark.e2e
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", WIDE), ("dark", NARROW), ("dark", WIDE), ("light", NARROW)])
+def test_axe_finds_nothing_and_nothing_hangs_over(
+    theme: str, size: dict[str, int], rows: FleetRows, opened: Callable[..., Page]
+) -> None:
+    moving = break_things(rows)
+    page = opened("/", color_scheme=theme, viewport=size)
+    places = [
+        *PAGES,
+        f"/rollouts/{moving.pk}/",
+        f"/rollouts/{moving.pk - 1}/",
+        f"/rollouts/{moving.pk}/abort/",
+        "/nope/",
+    ]
+
+    faults = [fault for where in places for fault in _faults(page, where)]
+
+    assert faults == []
+
+
+def test_axe_finds_nothing_on_empty_pages(opened: Callable[..., Page]) -> None:
+    page = opened("/")
+
+    faults = [
+        fault for where in ("/", "/models/", "/servers/", "/rollouts/", "/audit/") for fault in _faults(page, where)
+    ]
+
+    assert faults == []
+
+
+def _faults(page: Page, where: str) -> list[str]:
+    page.goto(where)
+    found = Axe().run(page).response["violations"]
+    faults = [f"{where}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+    over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*faults, *([f"{where}: hangs over by {over} px"] if over > 0 else [])]
