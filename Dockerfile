@@ -13,7 +13,7 @@ FROM python:3.11.13-slim-bookworm
 RUN useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin conch \
     # A named volume takes the owner of the directory it is first mounted over.
     && install --directory --owner conch --group conch \
-        /artifacts /uploads /models /models/prod /secrets /discovery /prometheus
+        /artifacts /artifacts/receiving /models /models/prod /secrets /discovery /prometheus
 WORKDIR /conch
 ENV PATH=/conch/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
 COPY --from=build /conch/.venv .venv

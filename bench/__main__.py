@@ -1,5 +1,6 @@
 """`python -m bench` measures everything, `python -m bench NAME` one figure family."""
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -37,8 +38,11 @@ def main() -> int:
 
 
 def _measure(name: str, stack: Stack) -> None:
+    # Of the machine just before: a busy one measures its other work.
+    load = os.getloadavg()[0]
     figures, samples = BENCHES[name](stack)
     at = datetime.now(UTC).isoformat(timespec="seconds")
+    samples = {"load_average_before": round(load, 2), **samples}
     report.write(name, figures, samples, at=at, triton=stack.triton_release)
     for figure in figures:
         if name != "pages" or not figure.holds:

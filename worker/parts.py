@@ -7,11 +7,12 @@ from datetime import datetime
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from apps.common.errors import ControlPlaneError
 from apps.fleet import services as fleet
-from apps.metrics import prometheus
+from apps.metrics import selectors as metrics
 
 LOW_DISK_BYTES = 2**30
 
@@ -50,7 +51,7 @@ def _broker() -> str:
 
 def _prometheus() -> str:
     try:
-        prometheus.check()
+        metrics.check(now=timezone.now())
     except ControlPlaneError as error:
         return error.message
     return ""

@@ -1,5 +1,7 @@
 """Reading environments, repositories, servers and what was seen on them."""
 
+from datetime import datetime, timedelta
+
 from django.db.models import QuerySet
 
 from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
@@ -7,6 +9,10 @@ from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Se
 from apps.fleet.sealing import unseal
 from apps.serving.connections import connection
 from apps.serving.protocol import Address, ServingBackend
+
+# What the worker's self-check looks after, and how old its word may be.
+PARTS = ("artifacts", "beat", "broker", "database", "prometheus", "worker")
+STALE_AFTER = timedelta(seconds=60)
 
 
 def environments() -> QuerySet[Environment]:
@@ -83,6 +89,15 @@ def observed(
     return found.order_by("server__name", "model", "version")
 
 
-def parts() -> QuerySet[Part]:
-    """Conch's own parts as they last found themselves, by name."""
-    return Part.objects.order_by("name")
+def health(*, now: datetime) -> list[Part]:
+    """Every one of Conch's own parts; one that was not heard of lately is not well, whatever it said last."""
+    known = {part.name: part for part in Part.objects.all()}
+    return [_heard(known.get(name) or Part(name=name), now=now) for name in PARTS]
+
+
+def _heard(part: Part, *, now: datetime) -> Part:
+    if part.at is None:
+        part.is_well, part.message = False, "nothing has been heard of it yet"
+    elif now - part.at > STALE_AFTER:
+        part.is_well, part.message = False, f"nothing has been heard of it since {part.at:%Y-%m-%d %H:%M:%S} UTC"
+    return part

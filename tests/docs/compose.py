@@ -89,3 +89,9 @@ def prometheus() -> dict[str, Any]:
     """The configuration that Prometheus is given."""
     found: dict[str, Any] = yaml.safe_load(text("compose/prometheus.yml"))
     return found
+
+
+def owned_directories() -> list[str]:
+    """The directories that the image makes for Conch, which volumes take their owner and content from."""
+    (found,) = re.findall(r"install --directory --owner conch --group conch \\\n\s+(.+)", text("Dockerfile"))
+    return str(found).split()

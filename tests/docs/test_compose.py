@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -55,7 +56,9 @@ def test_all_processes_of_conch_are_told_the_same(services: Services) -> None:
     assert all(each == told[0] for each in told)
 
 
-def test_conch_starts_with_these_settings_and_looks_for_what_compose_starts(services: Services) -> None:
+def test_conch_starts_with_these_settings_and_looks_for_what_compose_starts(services: Services, tmp_path: Path) -> None:
+    for directory in compose.owned_directories():
+        (tmp_path / directory.lstrip("/")).mkdir(parents=True, exist_ok=True)
     script = """
 import django, json
 from django.conf import settings as s
@@ -64,16 +67,18 @@ django.setup()
 call_command("check", fail_level="WARNING")
 database = s.DATABASES["default"]
 told = [database[name] for name in ("ENGINE", "HOST", "NAME", "PASSWORD")]
-print(json.dumps([s.DEBUG, *told, s.REDIS_URL, s.ALLOWED_HOSTS, s.CONCH["prometheus_url"]]))
+received = str(s.FILE_UPLOAD_TEMP_DIR)
+print(json.dumps([s.DEBUG, *told, s.REDIS_URL, s.ALLOWED_HOSTS, s.CONCH["prometheus_url"], received]))
 """
     variables = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
     variables |= {name: str(value) for name, value in services["web"]["environment"].items()}
+    variables["CONCH_ARTIFACTS_DIR"] = f"{tmp_path}{variables['CONCH_ARTIFACTS_DIR']}"
 
     said = subprocess.run(
         [sys.executable, "-c", script], env=variables, cwd=documents.ROOT, capture_output=True, text=True, check=True
     )
 
-    debug, engine, host, name, password, broker, hosts, prometheus = json.loads(said.stdout.splitlines()[-1])
+    debug, engine, host, name, password, broker, hosts, prometheus, received = json.loads(said.stdout.splitlines()[-1])
     postgres, redis = services["postgres"]["environment"], urlsplit(broker)
     assert debug is False
     assert (engine, host) == ("django.db.backends.postgresql", "postgres")
@@ -82,6 +87,7 @@ print(json.dumps([s.DEBUG, *told, s.REDIS_URL, s.ALLOWED_HOSTS, s.CONCH["prometh
     assert redis.password == compose.option(services["redis"]["command"], "--requirepass")
     assert urlsplit(prometheus).hostname in services
     assert {"web", "127.0.0.1"} <= set(hosts)
+    assert Path(received).is_relative_to(variables["CONCH_ARTIFACTS_DIR"])
 
 
 def test_every_secret_that_must_be_there_is_made(env_file: dict[str, str]) -> None:

@@ -8,10 +8,12 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import django
 
 DURING_S = 0.15
+PATIENCE_S = 40
 
 
 def die() -> None:
@@ -23,9 +25,10 @@ def main() -> None:
     """Walk the run, and die where told."""
     run_id, name, moment = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     django.setup()
-    from worker import engine, steps
-    from worker.context import Context
-    from worker.outcomes import Outcome
+    # Django must be set up first.
+    from worker import engine, steps  # noqa: PLC0415
+    from worker.context import Context  # noqa: PLC0415
+    from worker.outcomes import Outcome  # noqa: PLC0415
 
     whole = steps.STEPS[name]
 
@@ -39,7 +42,8 @@ def main() -> None:
         return outcome
 
     steps.STEPS[name] = cut
-    while True:
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
         engine.advance_run(run_id)
 
 

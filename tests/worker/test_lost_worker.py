@@ -80,7 +80,7 @@ def test_a_step_that_kills_its_worker_every_time_is_stopped(
     services.advance_rollout(rollout.pk, now=timezone.now())
     run = rollout.runs.get()
 
-    for _ in range(7):
+    for _ in range(6):
         lose_worker(run.pk, "preflight", "before")
         wait_for_lease(run.pk)
     ended = world.walk(rollout.pk)

@@ -8,6 +8,7 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments.errors import GoldenMismatch, WarmupFailed
 from apps.registry import samples
 from apps.serving.errors import InferenceFailed
+from apps.serving.protocol import Answer
 from worker.context import Context
 
 WARM_REQUESTS = 5
@@ -67,9 +68,14 @@ def _differences(context: Context, model: str, number: int, sample: Any) -> Iter
         answer = context.backend.infer(model, number, inputs, timeout_s=TIMEOUT_S)
     except InferenceFailed as error:
         return [f"{sample.name}: {error.message}"]
-    found = (samples.matches(expected, answer.outputs.get(expected["name"])) for expected in sample.outputs)
+    found = (_difference(expected, answer) for expected in sample.outputs)
     first = next((text for text in found if text), None)
     return [f"{sample.name}: {first}"] if first else []
+
+
+def _difference(expected: dict[str, Any], answer: Answer) -> str | None:
+    got = answer.outputs.get(expected["name"])
+    return f"there is no output {expected['name']}" if got is None else samples.matches(expected, got)
 
 
 def _ask(context: Context, model: str, number: int, inputs: list[Any]) -> int:

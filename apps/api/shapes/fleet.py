@@ -150,8 +150,8 @@ class PartShape(Shape):
     name = serializers.CharField()
     is_well = serializers.BooleanField()
     message = serializers.CharField()
-    at = serializers.DateTimeField()
-    since = serializers.DateTimeField()
+    at = serializers.DateTimeField(allow_null=True)
+    since = serializers.DateTimeField(allow_null=True)
 
 
 class HealthShape(Shape):

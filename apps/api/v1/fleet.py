@@ -1,6 +1,5 @@
 """Environments, repositories, Conch's own parts, and what Prometheus should scrape."""
 
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,8 +22,6 @@ from apps.api.shapes.fleet import (
 )
 from apps.common.names import BadName
 from apps.fleet import errors, selectors, services
-
-STALE_AFTER = timedelta(minutes=2)
 
 
 class Environments(ApiView):
@@ -104,9 +101,8 @@ class Health(ApiView):
     @described("Health of Conch's own parts", gives=HealthShape)
     def get(self, request: Request) -> Response:
         """What each part last said of itself. Nothing is asked now: the clock asks every few seconds."""
-        parts = list(selectors.parts())
-        heard_since = timezone.now() - STALE_AFTER
-        is_well = bool(parts) and all(part.is_well and part.at >= heard_since for part in parts)
+        parts = selectors.health(now=timezone.now())
+        is_well = all(part.is_well for part in parts)
         return Response(self.shape(HealthShape, {"is_well": is_well, "parts": parts}))
 
 

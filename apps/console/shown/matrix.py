@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.urls import reverse
-
+from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.state import Chip
 from apps.deployments.selectors import Cell, Row
@@ -85,7 +84,7 @@ def _row(row: Row, environments: Sequence["Environment"]) -> ModelRow:
         for environment in environments
     )
     model = row.model
-    url = reverse("console:model", args=[model.name])
+    url = link("model", model.name)
     percent = None if model.slo_error_ratio is None else model.slo_error_ratio * 100
     return ModelRow(model.name, url, cells, model.slo_p99_ms, percent)
 
@@ -93,7 +92,7 @@ def _row(row: Row, environments: Sequence["Environment"]) -> ModelRow:
 def cell_chip(cell: Cell) -> Chip | None:
     """One model on one server; None where it is not meant to be."""
     name = cell.server.name
-    url = reverse("console:server", args=[name])
+    url = link("server", name)
     active = "–" if cell.active is None else str(cell.active)
     if cell.state == "absent":
         return None

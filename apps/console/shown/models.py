@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.urls import reverse
-
+from apps.console.shown.links import link
 from apps.console.shown.matrix import cell_chip
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.state import Chip
@@ -87,7 +86,7 @@ def model_lines(models: Iterable["Model"], placements: Iterable["Placement"]) ->
     return tuple(
         ModelLine(
             name=model.name,
-            url=reverse("console:model", args=[model.name]),
+            url=link("model", model.name),
             owner=model.owner,
             description=model.description,
             tags=tuple(map(str, model.tags)),
@@ -135,7 +134,7 @@ def _card(
     return Card(
         environment=name,
         active="–" if active is None else str(active.number),
-        active_url=reverse("console:version", args=[model, active.number]) if active else "",
+        active_url=link("version", model, active.number) if active else "",
         since=placement.since if placement and active else None,
         standby="" if standby is None else str(standby.number),
         standby_until=placement.standby_until if placement and standby else None,
@@ -145,16 +144,16 @@ def _card(
         verdict=verdict,
         moving=line(moving, with_progress=True) if moving else None,
         way_back=_way_back(model, name, targets[0]) if targets else None,
-        promote_url=reverse("console:promote", args=[model, name]),
-        unload_url=reverse("console:unload", args=[model, name]) if active else "",
-        warmup_url=reverse("console:warm_up", args=[model, name]) if active else "",
+        promote_url=link("promote", model, name),
+        unload_url=link("unload", model, name) if active else "",
+        warmup_url=link("warm_up", model, name) if active else "",
         warmup=every,
         warmup_next_at=next_at,
     )
 
 
 def _way_back(model: str, environment: str, target: Target) -> WayBack:
-    url = reverse("console:roll_back", args=[model, environment])
+    url = link("roll_back", model, environment)
     return WayBack(target.version.number, speed_of(target), target.is_hot, url)
 
 

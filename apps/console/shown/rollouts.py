@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.urls import reverse
-
 from apps.common.text import printable
+from apps.console.shown.links import link
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
 from apps.console.shown.steps import said
 from apps.deployments.selectors import has_ended
@@ -95,13 +94,13 @@ def line(rollout: "Rollout", *, with_progress: bool = False) -> Line:
     change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
     shown = chip(ROLLOUT, rollout.state)
     runs = list(rollout.runs.all()) if with_progress else []
-    url = reverse("console:rollout", args=[rollout.pk])
+    url = link("rollout", rollout.pk)
     can_abort = rollout.kind == "promote" and rollout.state in ("queued", "running")
     return Line(
         number=rollout.pk,
         url=url,
         model=placement.model.name,
-        model_url=reverse("console:model", args=[placement.model.name]),
+        model_url=link("model", placement.model.name),
         environment=placement.environment.name,
         kind=KINDS.get(rollout.kind, rollout.kind),
         change=change,
@@ -113,7 +112,7 @@ def line(rollout: "Rollout", *, with_progress: bool = False) -> Line:
         sentence=f"{placement.model.name} {change} in {placement.environment.name}: {shown.label.strip('! >')}",
         done=sum(run.state == "succeeded" for run in runs if run.direction == "forward"),
         total=sum(run.direction == "forward" for run in runs),
-        abort_url=reverse("console:abort", args=[rollout.pk]) if can_abort and is_moving else "",
+        abort_url=link("abort", rollout.pk) if can_abort and is_moving else "",
         problem=problem(rollout.error) if not is_moving else None,
     )
 
@@ -156,7 +155,7 @@ def _server_run(run: "Run", steps: tuple[str, ...]) -> ServerRun:
     return ServerRun(
         key=run.pk,
         server=run.server.name,
-        url=reverse("console:server", args=[run.server.name]),
+        url=link("server", run.server.name),
         direction={"forward": "", "revert": "put back", "settle": "settle"}.get(run.direction, run.direction),
         chip=chip(RUN, run.state),
         waiting_for=printable(run.waiting_for, limit=SAID_CHARS) if run.state == "running" else "",

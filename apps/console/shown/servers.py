@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.urls import reverse
-
 from apps.common.names import SHADOW_SUFFIX
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
+from apps.console.shown.links import link
 from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def server_line(server: "Server", now: datetime) -> ServerLine:
     observation = getattr(server, "observation", None)
     return ServerLine(
         name=server.name,
-        url=reverse("console:server", args=[server.name]),
+        url=link("server", server.name),
         environment=server.environment.name,
         repository=server.repository.name,
         grpc=server.grpc,
@@ -162,9 +161,9 @@ def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_
     state = seen.state if seen else ""
     return VersionRow(
         model=model,
-        model_url=reverse("console:model", args=[model]) if is_known else "",
+        model_url=link("model", model) if is_known else "",
         version=version,
-        version_url=reverse("console:version", args=[model, version]) if is_known else "",
+        version_url=link("version", model, version) if is_known else "",
         desired=_desired(role),
         observed=chip(OBSERVED, state) if state else Chip("–", "mute", "not in the server's index"),
         verdict=_verdict(role, state, is_known=is_known),

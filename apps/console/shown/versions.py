@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.urls import reverse
-
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
+from apps.console.shown.links import link
 from apps.console.shown.state import STEP, VERSION, Chip, Problem, chip, problem
 from apps.console.shown.steps import golden, latencies
 
@@ -82,7 +81,7 @@ def version_line(
     model = version.model.name
     return VersionLine(
         number=version.number,
-        url=reverse("console:version", args=[model, version.number]),
+        url=link("version", model, version.number),
         chip=chip(VERSION, version.state),
         digest=version.digest,
         size_bytes=version.size_bytes,
@@ -93,9 +92,7 @@ def version_line(
         notes=printable(version.notes, limit=SHOWN_CHARS),
         live=tuple(_live(version, placements)),
         aliases=tuple(aliases.get(version.pk, ())),
-        promote_url=reverse("console:promote_version", args=[model, version.number])
-        if version.state == "ready"
-        else "",
+        promote_url=link("promote_version", model, version.number) if version.state == "ready" else "",
         why=str((version.error or {}).get("title") or (version.error or {}).get("code") or ""),
     )
 
@@ -164,7 +161,7 @@ def _shadow(step: "StepRun", *, server: str, rollout: int) -> Shadow:
     return Shadow(
         server=server,
         rollout=rollout,
-        rollout_url=reverse("console:rollout", args=[rollout]),
+        rollout_url=link("rollout", rollout),
         at=step.started_at,
         chip=chip(STEP, step.state),
         latencies=latencies(detail.get("latencies_us")),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from django import template
 from django.utils import timezone
@@ -140,6 +141,11 @@ def short(digest: str) -> str:
 @register.simple_tag
 def chip(shown: Chip) -> SafeString:
     """A state as a chip: its sign, its colour and, for those who hear the page, its words."""
+    return _chip(shown)
+
+
+@lru_cache(maxsize=8_192)
+def _chip(shown: Chip) -> SafeString:
     if shown.url:
         return format_html(
             '<a class="chip is-{}" href="{}" title="{}" aria-label="{}">{}</a>',
