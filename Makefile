@@ -9,6 +9,8 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 CODE := apps controlplane worker demo bench tests manage.py
 TEST_WORKERS ?= 2
+# The rooms with tables: on SQLite as well as on PostgreSQL.
+DATA_TESTS := tests/apps/access tests/apps/deployments tests/apps/fleet tests/apps/registry
 
 .PHONY: help demo run test bench fmt lint setup setup-dev clean
 
@@ -28,7 +30,8 @@ run: setup
 
 # The one list of checks: `make test` and .ci/run both come here.
 test: lint
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadgroup
+	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -q -m "not live and not e2e" $(DATA_TESTS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

@@ -8,7 +8,7 @@ os.environ.setdefault("CONCH_SECRET_KEY", secrets.token_urlsafe(50))
 os.environ.setdefault("CONCH_HOME", tempfile.mkdtemp(prefix="conch-test-"))
 os.environ.setdefault("CONCH_DATABASE_URL", f"sqlite:///{os.environ['CONCH_HOME']}/conch.sqlite3")
 
-from controlplane.settings import *  # noqa: E402, F403
+from controlplane.settings import *  # noqa: F403
 
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -18,8 +18,8 @@ def rollouts(request: HttpRequest) -> HttpResponse:
     found = deployments.rollouts(
         environment=asked["environment"], model=asked["model"], state=asked["state"], kind=asked["kind"]
     )
-    rows = Paginator(found.prefetch_related("runs"), ROWS).get_page(request.GET.get("page"))
-    lines = tuple(shown_rollouts.line(rollout, with_progress=True) for rollout in rows)
+    rows = Paginator(shown_rollouts.with_progress(found), ROWS).get_page(request.GET.get("page"))
+    lines = tuple(shown_rollouts.line(rollout) for rollout in rows)
     return live_page(
         request,
         "deployments/rollout_list.html",

@@ -29,6 +29,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         servers=servers,
         moving=moving,
         last=deployments.rollouts(active=False).first(),
+        now=timezone.now(),
     )
     return live_page(
         request,

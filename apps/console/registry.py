@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from apps.console.door import Part, live_page, page
 from apps.console.ranges import chosen_range
+from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
-from apps.console.shown.rollouts import Line, line
+from apps.console.shown.rollouts import Line, line, with_progress
 from apps.console.shown.versions import VersionLine, version_line, version_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -79,7 +81,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 
 def _cards(model: "Model") -> tuple[Card, ...]:
     environments, servers = list(fleet.environments()), list(fleet.servers(state="active"))
-    row = deployments.fleet_rows([model], environments, servers)[0]
+    row = as_seen(deployments.fleet_rows([model], environments, servers)[0], timezone.now())
     placements = list(deployments.placements(model=model.name).select_related("warmup_schedule"))
     last: dict[int, Rollout] = {}
     for rollout in deployments.rollouts(model=model.name, active=False)[:HISTORY]:
@@ -88,7 +90,7 @@ def _cards(model: "Model") -> tuple[Card, ...]:
         row,
         environments,
         placements={placement.environment.name: placement for placement in placements},
-        moving=deployments.rollouts(model=model.name, active=True).prefetch_related("runs"),
+        moving=with_progress(deployments.rollouts(model=model.name, active=True)),
         last=last,
         targets={placement.pk: deployments.rollback_targets(placement, limit=1) for placement in placements},
     )

@@ -92,12 +92,11 @@ def observed(
 def health(*, now: datetime) -> list[Part]:
     """Every one of Conch's own parts; one that was not heard of lately is not well, whatever it said last."""
     known = {part.name: part for part in Part.objects.all()}
-    return [_heard(known.get(name) or Part(name=name), now=now) for name in PARTS]
+    unheard = {name: Part(name=name, is_well=False, message="nothing has been heard of it yet") for name in PARTS}
+    return [_heard(known[name], now=now) if name in known else unheard[name] for name in PARTS]
 
 
 def _heard(part: Part, *, now: datetime) -> Part:
-    if part.at is None:
-        part.is_well, part.message = False, "nothing has been heard of it yet"
-    elif now - part.at > STALE_AFTER:
+    if now - part.at > STALE_AFTER:
         part.is_well, part.message = False, f"nothing has been heard of it since {part.at:%Y-%m-%d %H:%M:%S} UTC"
     return part

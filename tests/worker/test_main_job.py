@@ -54,7 +54,9 @@ def test_the_first_version_goes_live_and_leaves_no_shadow(make_world: MakeWorld)
     assert world.ready("prod-1") == {1}
     assert f"{world.model}.shadow" not in repositories.listing(world.repository)
     assert "versions: 1" in (repositories.read_config(world.repository, model=world.model) or "")
-    assert selectors.get_placement("prod", world.model).active.number == 1
+    active = selectors.get_placement("prod", world.model).active
+    assert active is not None
+    assert active.number == 1
     assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["rollout_succeeded", "promote"]
 
 

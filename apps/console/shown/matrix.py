@@ -1,11 +1,13 @@
 """The fleet as people see it: what is moving, and one chip per model and server."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
+from apps.console.shown.servers import STALE_AFTER
 from apps.console.shown.state import Chip
 from apps.deployments.selectors import Cell, Row
 
@@ -61,13 +63,31 @@ def fleet(
     servers: Sequence["Server"],
     moving: Iterable["Rollout"],
     last: "Rollout | None",
+    now: datetime,
 ) -> Fleet:
     """The matrix, said in words too."""
+    rows = [as_seen(row, now) for row in rows]
     shown = tuple(_row(row, environments) for row in rows)
-    lines = tuple(line(rollout, with_progress=True) for rollout in moving)
+    lines = tuple(line(rollout) for rollout in moving)
     summary, tone = _summary(rows, servers, len(lines))
     ended = line(last).sentence if last else ""
     return Fleet(lines, _columns(environments, servers), shown, summary, tone, has_servers=bool(servers), ended=ended)
+
+
+def as_seen(row: Row, now: datetime) -> Row:
+    """The row with the cells of servers that nobody has asked lately called `unseen`."""
+    cells = {
+        name: [replace(cell, state="unseen") if _is_stale(cell, now) else cell for cell in row.cells[name]]
+        for name in row.cells
+    }
+    return replace(row, cells=cells)
+
+
+def _is_stale(cell: Cell, now: datetime) -> bool:
+    observation = getattr(cell.server, "observation", None)
+    if cell.state not in ("serving", "drift") or observation is None:
+        return False
+    return observation.seen_at is None or now - observation.seen_at > STALE_AFTER
 
 
 def _columns(environments: Sequence["Environment"], servers: Sequence["Server"]) -> tuple[Column, ...]:

@@ -142,7 +142,7 @@ def _card(
         chips=tuple(chip for cell in cells if (chip := cell_chip(cell)) is not None),
         tone=tone,
         verdict=verdict,
-        moving=line(moving, with_progress=True) if moving else None,
+        moving=line(moving) if moving else None,
         way_back=_way_back(model, name, targets[0]) if targets else None,
         promote_url=link("promote", model, name),
         unload_url=link("unload", model, name) if active else "",

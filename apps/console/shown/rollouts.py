@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Count, Q
+
 from apps.common.text import printable
 from apps.console.shown.links import link
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
@@ -12,6 +14,8 @@ from apps.console.shown.steps import said
 from apps.deployments.selectors import has_ended
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from apps.deployments.models import Rollout, Run, StepRun
     from apps.registry.models import Version
 
@@ -88,12 +92,20 @@ def number_of(version: "Version | None") -> str:
     return "–" if version is None else str(version.number)
 
 
-def line(rollout: "Rollout", *, with_progress: bool = False) -> Line:
-    """One rollout in a list; progress needs its runs prefetched."""
+def with_progress(found: "QuerySet[Rollout]") -> "QuerySet[Rollout]":
+    """Each rollout with how many of its servers are done, counted by the database: there may be many."""
+    forward = Q(runs__direction="forward")
+    return found.annotate(
+        total=Count("runs", filter=forward), done=Count("runs", filter=forward & Q(runs__state="succeeded"))
+    )
+
+
+def line(rollout: "Rollout") -> Line:
+    """One rollout in a list; its progress where `with_progress` or prefetched runs tell it."""
     placement, is_moving = rollout.placement, not has_ended(rollout.state)
     change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
     shown = chip(ROLLOUT, rollout.state)
-    runs = list(rollout.runs.all()) if with_progress else []
+    done, total = _progress(rollout)
     url = link("rollout", rollout.pk)
     can_abort = rollout.kind == "promote" and rollout.state in ("queued", "running")
     return Line(
@@ -110,18 +122,27 @@ def line(rollout: "Rollout", *, with_progress: bool = False) -> Line:
         began_at=rollout.created_at,
         seconds=_seconds(rollout.started_at or rollout.created_at, rollout.finished_at),
         sentence=f"{placement.model.name} {change} in {placement.environment.name}: {shown.label.strip('! >')}",
-        done=sum(run.state == "succeeded" for run in runs if run.direction == "forward"),
-        total=sum(run.direction == "forward" for run in runs),
+        done=done,
+        total=total,
         abort_url=link("abort", rollout.pk) if can_abort and is_moving else "",
         problem=problem(rollout.error) if not is_moving else None,
     )
+
+
+def _progress(rollout: "Rollout") -> tuple[int, int]:
+    if hasattr(rollout, "total") and hasattr(rollout, "done"):
+        return rollout.done, rollout.total
+    if "runs" not in getattr(rollout, "_prefetched_objects_cache", {}):
+        return 0, 0
+    forward = [run for run in rollout.runs.all() if run.direction == "forward"]
+    return sum(run.state == "succeeded" for run in forward), len(forward)
 
 
 def detail(rollout: "Rollout") -> Detail:
     """The grid of servers and steps; the rollout comes with runs and their steps."""
     runs = list(rollout.runs.all())
     steps = _columns(runs)
-    is_moving, shown = not has_ended(rollout.state), line(rollout, with_progress=True)
+    is_moving, shown = not has_ended(rollout.state), line(rollout)
     return Detail(
         line=shown,
         steps=steps,

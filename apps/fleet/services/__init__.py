@@ -1,6 +1,5 @@
 """Changing environments, repositories and servers, and keeping what was seen on them."""
 
-from apps.fleet.selectors import parts
 from apps.fleet.services.environments import add_environment, add_repository, update_environment
 from apps.fleet.services.health import record_part
 from apps.fleet.services.introduction import introduce, recheck_server, sweep_servers
@@ -14,7 +13,6 @@ __all__ = [
     "cordon_server",
     "introduce",
     "observe",
-    "parts",
     "recheck_server",
     "record_load",
     "record_part",

@@ -47,8 +47,8 @@ def test_a_cold_rollback_verifies_before_it_exposes() -> None:
     assert steps.index("load") < steps.index("verify") < steps.index("expose")
 
 
-X = {"name": "x", "datatype": "FP32", "shape": [4]}
-Y = {"name": "y", "datatype": "FP32", "shape": [1]}
+X: dict[str, object] = {"name": "x", "datatype": "FP32", "shape": [4]}
+Y: dict[str, object] = {"name": "y", "datatype": "FP32", "shape": [1]}
 
 
 def signature(
@@ -62,20 +62,20 @@ def test_the_same_interface_changes_nothing() -> None:
 
 
 def test_another_input_type_is_named_with_both_types() -> None:
-    changed = {**X, "datatype": "INT64"}
+    changed: dict[str, object] = {**X, "datatype": "INT64"}
 
     assert plan.interface_changes(signature(X), signature(changed)) == ["input x was FP32 [4], becomes INT64 [4]"]
 
 
 def test_a_new_input_breaks_clients_and_a_new_output_does_not() -> None:
-    extra = {"name": "z", "datatype": "FP32", "shape": [1]}
+    extra: dict[str, object] = {"name": "z", "datatype": "FP32", "shape": [1]}
 
     assert plan.interface_changes(signature(X), signature(X, extra)) == ["input z is new"]
     assert plan.interface_changes(signature(X), signature(X, outputs=(Y, extra))) == []
 
 
 def test_a_new_optional_input_breaks_nobody() -> None:
-    optional = {"name": "z", "datatype": "FP32", "shape": [1], "is_optional": True}
+    optional: dict[str, object] = {"name": "z", "datatype": "FP32", "shape": [1], "is_optional": True}
 
     assert plan.interface_changes(signature(X), signature(X, optional)) == []
 

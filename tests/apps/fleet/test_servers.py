@@ -1,5 +1,6 @@
 """Environments, repositories and servers: added once, changed with a record, retired for good."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +190,19 @@ def test_a_part_changing_how_it_is_makes_an_event_and_staying_so_does_not(db: No
     for is_well, message in ((True, ""), (True, ""), (False, "refused"), (False, "refused"), (True, "")):
         services.record_part("broker", is_well=is_well, message=message, now=timezone.now())
 
-    assert [part.is_well for part in services.parts()] == [True]
+    broker = next(part for part in selectors.health(now=timezone.now()) if part.name == "broker")
+    assert broker.is_well
     assert list(Event.objects.order_by("pk").values_list("verb", "reason")) == [
         ("part_unwell", "refused"),
         ("part_well", ""),
     ]
+
+
+def test_a_part_that_was_not_heard_of_lately_is_not_well(db: None) -> None:
+    then = timezone.now() - timedelta(minutes=5)
+    services.record_part("worker", is_well=True, message="", now=then)
+
+    told = {part.name: part.message for part in selectors.health(now=timezone.now()) if not part.is_well}
+
+    assert told["worker"].startswith("nothing has been heard of it since")
+    assert told["beat"] == "nothing has been heard of it yet"
