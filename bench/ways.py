@@ -85,8 +85,14 @@ def _loader(server: Triton, *, is_grpc: bool) -> Callable[[str], None]:
     if is_grpc:
         over_grpc = triton_grpc.InferenceServerClient(server.grpc)
         return lambda config: over_grpc.load_model(MODEL, config=config, client_timeout=LOAD_TIMEOUT_S)
-    over_http = triton_http.InferenceServerClient(server.http, network_timeout=LOAD_TIMEOUT_S)
-    return lambda config: over_http.load_model(MODEL, config=config)
+    return lambda config: _load_over_http(server, config)
+
+
+def _load_over_http(server: Triton, config: str) -> None:
+    """With a client made in the calling thread: its connections cannot change threads."""
+    client = triton_http.InferenceServerClient(server.http, network_timeout=LOAD_TIMEOUT_S)
+    client.load_model(MODEL, config=config)
+    client.close()
 
 
 def _config(versions: list[int]) -> str:

@@ -3,10 +3,15 @@
 import os
 
 from celery import Celery
+from kombu.transport import redis
 
 from controlplane import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+# A worker that loses its broker while a task runs would give the task's message back over the lost connection, which
+# ends it (kombu 5.7: AttributeError, "no attribute 'hostname'"). The visibility timeout gives it back, the sweep sooner.
+redis.Channel.do_restore = False
 
 app = Celery("conch", broker=env.text("CONCH_BROKER_URL"), include=["worker.tasks"])
 app.conf.update(

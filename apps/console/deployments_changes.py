@@ -41,7 +41,7 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
     places = {placement.environment.name: placement for placement in deployments.placements(model=model.name)}
     question = Question(
         title=f"Promote {name}" + (f" {number}" if number else "") + (f" in {environment}" if environment else ""),
-        button=f"Promote in {environment} to" if environment and number is None else "Promote",
+        button=_promote_words(environment) if environment and number is None else "Promote",
         back=reverse("console:model", args=[name]),
         consequences=tuple(_promotion(home.name, home.standby_window_s, places.get(home.name)) for home in homes),
         follows="version" if environment and number is None else "",
@@ -60,6 +60,10 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
         return reverse("console:rollout", args=[rollout.pk])
 
     return ask(request, question, form, act, section="models")
+
+
+def _promote_words(environment: str) -> str:
+    return f"Promote on {count(len(_servers(environment)), f'{environment} server')} to"
 
 
 def _promotion(environment: str, standby_window_s: int, placement: "Placement | None") -> str:

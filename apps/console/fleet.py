@@ -19,7 +19,7 @@ SERVER_STATES = ("active", "checking", "refused", "retired")
 
 def overview(request: HttpRequest) -> HttpResponse:
     """Rollouts that move, then models by servers."""
-    environments = list(fleet.environments())
+    now, environments = timezone.now(), list(fleet.environments())
     servers = list(fleet.servers(state="active"))
     models = Paginator(registry.models(), ROWS).get_page(request.GET.get("page"))
     moving = deployments.moving_rollouts()
@@ -29,7 +29,8 @@ def overview(request: HttpRequest) -> HttpResponse:
         servers=servers,
         moving=moving,
         last=deployments.rollouts(active=False).first(),
-        now=timezone.now(),
+        parts=fleet.health(now=now),
+        now=now,
     )
     return live_page(
         request,

@@ -1,20 +1,27 @@
 """Changing the registry: models, versions, samples, aliases."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
+from apps.access import services as access
 from apps.console.door import Question, actor, ask
 from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.registry import AliasForm, ModelForm, SampleForm, UploadForm
 from apps.console.shown.words import count
 from apps.registry import selectors as registry
 from apps.registry import services
+from apps.registry.errors import UploadTooLarge
 
 VERSIONS = 200
+# Room for the other fields of a multipart body.
+FIELDS_BYTES = 2**20
 
 
 def register_model(request: HttpRequest) -> HttpResponse:
@@ -51,8 +58,28 @@ def change_model(request: HttpRequest, name: str) -> HttpResponse:
     return ask(request, question, form, act, section="models")
 
 
+@csrf_exempt
 def upload_version(request: HttpRequest, name: str) -> HttpResponse:
-    """Take a version's bytes; its page then shows live how it is checked."""
+    """Take a version's bytes; its page then shows live how it is checked.
+
+    Checking the form's token reads the whole body, so who may upload and how much comes before it.
+    """
+    registry.get_model(name)
+    if request.method == "POST":
+        access.require(actor(request), "add_version")
+        _require_small(int(request.headers.get("Content-Length") or 0))
+        Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
+    return _take_version(request, name)
+
+
+def _require_small(size_bytes: int) -> None:
+    limit_bytes = int(settings.CONCH["max_upload_bytes"])
+    if size_bytes > limit_bytes + FIELDS_BYTES:
+        raise UploadTooLarge(f"the upload has more than {limit_bytes:,} bytes", limit_bytes=limit_bytes)
+
+
+@csrf_protect
+def _take_version(request: HttpRequest, name: str) -> HttpResponse:
     model = registry.get_model(name)
     is_sent = request.method == "POST"
     form = UploadForm(request.POST if is_sent else None, request.FILES if is_sent else None)

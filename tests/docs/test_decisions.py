@@ -1,4 +1,4 @@
-"""docs/decisions: one page a decision, and a reason for every library."""
+"""docs/decisions: one document a decision, and a reason for every library."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ def name_of(requirement: str) -> str:
 
 @pytest.mark.parametrize("library", [name_of(requirement) for requirement in LIBRARIES])
 def test_every_runtime_library_has_its_reason(library: str) -> None:
-    told = [page.name for page in PAGES if f"`{library}`" in page.read_text(encoding="utf-8")]
+    told = [document.name for document in PAGES if f"`{library}`" in document.read_text(encoding="utf-8")]
 
     assert told
 
@@ -30,14 +30,14 @@ def test_no_reason_is_given_for_a_library_that_is_gone() -> None:
     assert {row.split("`")[0] for row in rows} == {name_of(requirement) for requirement in LIBRARIES}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_decision_s_title_has_its_number(page: Path) -> None:
-    number = page.name[:4]
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
+def test_a_decision_s_title_has_its_number(document: Path) -> None:
+    number = document.name[:4]
 
-    assert page.read_text(encoding="utf-8").startswith(f"# {number} ")
+    assert document.read_text(encoding="utf-8").startswith(f"# {number} ")
 
 
 def test_no_two_decisions_have_one_number() -> None:
-    numbers = [page.name[:4] for page in PAGES]
+    numbers = [document.name[:4] for document in PAGES]
 
     assert len(set(numbers)) == len(numbers)

@@ -15,32 +15,32 @@ PROGRAMS = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", documents.PAGES)
-def test_every_link_leads_somewhere(page: str) -> None:
-    here = (documents.ROOT / page).parent
+@pytest.mark.parametrize("document", documents.PAGES)
+def test_every_link_leads_somewhere(document: str) -> None:
+    here = (documents.ROOT / document).parent
 
-    targets = [target.partition("#")[0] for target in documents.links(page)]
+    targets = [target.partition("#")[0] for target in documents.links(document)]
 
     assert [target for target in targets if target and not (here / target).exists()] == []
 
 
-@pytest.mark.parametrize("page", documents.PAGES)
-def test_every_anchor_is_a_heading(page: str) -> None:
-    inner = [target.partition("#") for target in documents.links(page) if "#" in target]
-    folder = PurePosixPath(page).parent
+@pytest.mark.parametrize("document", documents.PAGES)
+def test_every_anchor_is_a_heading(document: str) -> None:
+    inner = [target.partition("#") for target in documents.links(document) if "#" in target]
+    folder = PurePosixPath(document).parent
 
     missing = [
         f"{other}#{anchor}"
         for other, _, anchor in inner
-        if anchor not in documents.anchors(str(folder / other) if other else page)
+        if anchor not in documents.anchors(str(folder / other) if other else document)
     ]
 
     assert missing == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/architecture.md"])
-def test_every_make_target_that_is_named_exists(page: str) -> None:
-    in_code = re.findall(r"```.*?```|`[^`\n]+`", documents.text(page), re.DOTALL)
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/architecture.md"])
+def test_every_make_target_that_is_named_exists(document: str) -> None:
+    in_code = re.findall(r"```.*?```|`[^`\n]+`", documents.text(document), re.DOTALL)
     named = {target for code in in_code for target in MAKE.findall(code)}
 
     targets = set(re.findall(r"^([a-z-]+):", documents.text("Makefile"), re.MULTILINE))
@@ -49,18 +49,18 @@ def test_every_make_target_that_is_named_exists(page: str) -> None:
     assert named <= targets
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/architecture.md"])
-def test_every_file_that_is_named_exists(page: str) -> None:
-    named = PROGRAMS.findall(documents.text(page))
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/architecture.md"])
+def test_every_file_that_is_named_exists(document: str) -> None:
+    named = PROGRAMS.findall(documents.text(document))
 
     missing = [name for name in named if not (documents.ROOT / name).exists()]
 
     assert missing == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
-def test_every_rest_path_that_is_named_is_served(page: str) -> None:
-    paths = [re.sub(r"\$[a-z]+", "7", path) for path in REST.findall(documents.text(page))]
+@pytest.mark.parametrize("document", ["README.md", "docs/operations.md"])
+def test_every_rest_path_that_is_named_is_served(document: str) -> None:
+    paths = [re.sub(r"\$[a-z]+", "7", path) for path in REST.findall(documents.text(document))]
 
     # `$1` is the whole rest of a path: a shell function's own business.
     nowhere = [path for path in paths if not path.endswith("$1") and resolve(path).url_name == "nowhere"]

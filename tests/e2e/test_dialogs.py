@@ -31,7 +31,7 @@ def test_a_refusal_stays_in_the_dialog_with_what_was_typed(rows: FleetRows, open
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Version").select_option("1")
     dialog.get_by_label("Why").fill("typed with care")
-    dialog.get_by_role("button", name="Promote in prod to 1").click()
+    dialog.get_by_role("button", name="Promote on 2 prod servers to 1").click()
 
     expect(dialog.get_by_role("alert")).to_contain_text("already live in prod")
     expect(dialog.get_by_label("Why")).to_have_value("typed with care")

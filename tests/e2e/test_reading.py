@@ -88,6 +88,7 @@ def test_an_upload_shows_its_bytes_and_leads_to_the_version(
     rows: FleetRows, opened: Callable[..., Page], settings: Settings, tmp_path: Path
 ) -> None:
     settings.CONCH = settings.CONCH | {"artifacts_dir": tmp_path}
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "receiving")
     page = opened("/models/digits/upload/")
 
     page.get_by_label("Archive").set_input_files({"name": "d.zip", "mimeType": "application/zip", "buffer": archive()})

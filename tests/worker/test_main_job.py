@@ -72,6 +72,7 @@ def test_promoting_and_rolling_back_under_traffic_fails_no_request_and_restarts_
         hot = selectors.rollback_targets(selectors.get_placement("prod", world.model))
         loaded = world.ready("prod-1")
         back = world.roll_back()
+    ways_on = selectors.rollback_targets(selectors.get_placement("prod", world.model))
     after = ask(backend, world.model, 1)
 
     assert up.state == "succeeded", world.told(up.pk)
@@ -82,6 +83,7 @@ def test_promoting_and_rolling_back_under_traffic_fails_no_request_and_restarts_
     assert traffic.versions == {1, 2}
     assert (world.ready("prod-1"), world.ready("prod-2")) == ({1}, {1})
     assert after.started_at == before.started_at
+    assert ways_on == []
     assert [run.recipe for run in back.runs.all() if run.direction == "forward"] == [["expose", "await_ready"]] * 2
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from apps.common.text import SHOWN_CHARS, printable
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.servers import STALE_AFTER
@@ -13,7 +14,7 @@ from apps.deployments.selectors import Cell, Row
 
 if TYPE_CHECKING:
     from apps.deployments.models import Rollout
-    from apps.fleet.models import Environment, Server
+    from apps.fleet.models import Environment, Part, Server
 
 DRIFT = {
     "missing": "{version} is not loaded",
@@ -53,6 +54,7 @@ class Fleet:
     summary: str
     tone: str
     has_servers: bool
+    unwell: tuple[tuple[str, str], ...] = ()
     ended: str = ""
 
 
@@ -63,6 +65,7 @@ def fleet(
     servers: Sequence["Server"],
     moving: Iterable["Rollout"],
     last: "Rollout | None",
+    parts: Iterable["Part"],
     now: datetime,
 ) -> Fleet:
     """The matrix, said in words too."""
@@ -70,8 +73,16 @@ def fleet(
     shown = tuple(_row(row, environments) for row in rows)
     lines = tuple(line(rollout) for rollout in moving)
     summary, tone = _summary(rows, servers, len(lines))
-    ended = line(last).sentence if last else ""
-    return Fleet(lines, _columns(environments, servers), shown, summary, tone, has_servers=bool(servers), ended=ended)
+    return Fleet(
+        moving=lines,
+        columns=_columns(environments, servers),
+        rows=shown,
+        summary=summary,
+        tone=tone,
+        has_servers=bool(servers),
+        unwell=tuple((part.name, printable(part.message, limit=SHOWN_CHARS)) for part in parts if not part.is_well),
+        ended=line(last).sentence if last else "",
+    )
 
 
 def as_seen(row: Row, now: datetime) -> Row:

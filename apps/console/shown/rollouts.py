@@ -193,7 +193,7 @@ def _cell(step: "StepRun") -> StepCell:
         seconds=_seconds(step.started_at, step.finished_at),
         began_at=step.started_at,
         is_running=is_running,
-        said=said(step.detail),
+        said=said({name: value for name, value in step.detail.items() if is_running or name != "waiting_for"}),
         problem=problem(step.error),
         calls=step.calls,
     )

@@ -57,10 +57,13 @@ def has_passed_shadow(version: Version) -> bool:
 
 
 def _earlier(placement: Placement) -> list[Version]:
-    """Versions that were live here, most recent first, the standby before all."""
+    """Versions that a promotion replaced here, most recent first, the standby before all.
+
+    One that was rolled back is nobody's way out: it comes back by being promoted again.
+    """
     history = (
         Rollout.objects.filter(placement=placement, state=RolloutState.SUCCEEDED, from_version__isnull=False)
-        .exclude(kind=RolloutKind.RETIRE)
+        .filter(kind=RolloutKind.PROMOTE)
         .select_related("from_version__artifact", "from_version__model")
         .order_by("-pk")[:200]
     )

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.fleet.models import ObservedVersion, Part, Server
+from apps.fleet.selectors import PARTS
 from apps.fleet.states import ServerState
 from tests.apps.api import rows
 
@@ -140,13 +141,19 @@ def test_health_is_well_when_every_part_said_so_lately(
     expected: bool,  # noqa: FBT001
 ) -> None:
     at = timezone.now() - timedelta(seconds=age_s)
-    Part.objects.create(name="broker", is_well=is_well, message="", at=at, since=at)
+    now = timezone.now()
+    for name in PARTS:
+        Part.objects.create(name=name, is_well=True, message="", at=now, since=now)
+    Part.objects.filter(name="broker").update(is_well=is_well, at=at)
 
     told = ci.get("/api/v1/health").json()
 
     assert told["is_well"] is expected
-    assert told["parts"][0]["name"] == "broker"
+    assert [part["name"] for part in told["parts"]] == list(PARTS)
 
 
 def test_health_of_parts_that_never_spoke_is_not_well(ci: Client) -> None:
-    assert ci.get("/api/v1/health").json() == {"is_well": False, "parts": []}
+    told = ci.get("/api/v1/health").json()
+
+    assert told["is_well"] is False
+    assert {part["message"] for part in told["parts"]} == {"nothing has been heard of it yet"}

@@ -96,10 +96,12 @@ def test_a_defect_shows_no_traceback(rows: FleetRows, viewer: Client) -> None:
 
 
 def test_words_of_servers_and_models_are_escaped(rows: FleetRows, moving: Rollout, viewer: Client) -> None:
-    pages = [viewer.get(page).content.decode() for page in ("/servers/prod-2/", "/rollouts/4/", "/models/resnet50/")]
+    failed = f"/rollouts/{moving.pk - 1}/"
+
+    pages = [viewer.get(page).content.decode() for page in ("/servers/prod-2/", failed, "/models/resnet50/")]
 
     assert all("<script>alert" not in page for page in pages)
-    assert "&lt;script&gt;alert(1)" in pages[0]
+    assert all("&lt;script&gt;alert(1)" in page for page in pages[:2])
 
 
 def test_an_empty_fleet_teaches_how_to_begin(viewer: Client) -> None:

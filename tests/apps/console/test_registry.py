@@ -1,5 +1,6 @@
 """Registering, uploading, samples and aliases from the console."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def test_an_upload_without_a_script_leads_to_the_version(
     rows: FleetRows, operator: Client, settings: Settings, tmp_path: Path
 ) -> None:
     settings.CONCH = settings.CONCH | {"artifacts_dir": tmp_path}
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "receiving")
     sent = {"file": SimpleUploadedFile("digits.zip", b"PK not really"), "notes": "by hand"}
 
     answer = operator.post("/models/digits/upload/", sent)
@@ -39,6 +41,36 @@ def test_an_upload_without_a_script_leads_to_the_version(
     version = Version.objects.latest("pk")
     assert answer.headers["Location"] == f"/models/digits/versions/{version.number}/"
     assert (version.state, version.notes) == ("received", "by hand")
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
+    rows: FleetRows, operator: Client, settings: Settings
+) -> None:
+    settings.CONCH = settings.CONCH | {"max_upload_bytes": 1_000}
+
+    answer = operator.post("/models/digits/upload/", {"file": SimpleUploadedFile("d.zip", b"x" * 2_000_000)})
+
+    assert answer.status_code == 413
+    assert "more than 1,000 bytes" in answer.content.decode()
+
+
+def test_an_upload_by_somebody_who_may_not_is_refused_before_it_is_read(rows: FleetRows, viewer: Client) -> None:
+    answer = viewer.post("/models/digits/upload/", {"file": SimpleUploadedFile("d.zip", b"x")})
+
+    assert answer.status_code == 403
+    assert not Version.objects.filter(state="received").exists()
+
+
+def test_an_upload_from_elsewhere_is_not_taken(
+    rows: FleetRows, sign_in: Callable[..., Client], settings: Settings, tmp_path: Path
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "receiving")
+    client = sign_in("operator", enforce_csrf_checks=True)
+
+    answer = client.post("/models/digits/upload/", {"file": SimpleUploadedFile("d.zip", b"x")})
+
+    assert answer.status_code == 403
+    assert not Version.objects.filter(state="received").exists()
 
 
 def test_an_upload_without_a_file_asks_for_one(rows: FleetRows, operator: Client) -> None:
