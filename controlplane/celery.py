@@ -1,6 +1,7 @@
 """The Celery application: broker, safety settings and the clock's schedule."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from kombu.transport import redis
@@ -9,10 +10,21 @@ from controlplane import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
-# A worker that loses its broker while a task runs would give the task's message back over the lost connection, which
-# ends it (kombu 5.7: AttributeError, "no attribute 'hostname'"). The visibility timeout gives it back, the sweep sooner.
-redis.Channel.do_restore = False
 
+class _Channel(redis.Channel):
+    """A channel that says so when its connection is lost.
+
+    With kombu 5.7 a message that is settled after the broker was lost, because its task ran meanwhile, raises
+    AttributeError in the event loop and ends the worker; a connection error it takes calmly: the message comes again.
+    """
+
+    def _connparams(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if self.connection is None or self.connection.client is None:
+            raise ConnectionError("the connection to the broker was lost")
+        return dict(super()._connparams(*args, **kwargs))  # type: ignore[misc]
+
+
+redis.Transport.Channel = _Channel
 app = Celery("conch", broker=env.text("CONCH_BROKER_URL"), include=["worker.tasks"])
 app.conf.update(
     task_acks_late=True,

@@ -10,13 +10,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.db import connection as database
 from django.utils import timezone
 
 from apps.common.errors import ControlPlaneError
 from apps.deployments import services
 from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
-from apps.deployments.selectors import Work, work
+from apps.deployments.selectors import Work, get_run, work
 from apps.deployments.states import RunState, StepState
 from apps.fleet import selectors as fleet
 from worker.context import Context
@@ -46,16 +47,16 @@ def advance_run(run_id: int) -> None:
 def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
     """Do steps until one waits, the run ends (None), the lease is lost (None) or the time is used."""
     while not lost.is_set():
-        todo = work(run_id)
-        if not services.is_wanted(todo.run):
-            services.end_run(
-                todo.run, state=RunState.CANCELLED, now=timezone.now(), error=Aborted("the rollout was aborted")
-            )
+        run = get_run(run_id)
+        if not services.is_wanted(run):
+            unwanted = Aborted("the rollout was aborted")
+            services.end_run(run, state=RunState.CANCELLED, now=timezone.now(), error=unwanted)
             return None
-        name = _next_step(todo.run)
+        name = _next_step(run)
         if name is None:
-            services.end_run(todo.run, state=RunState.SUCCEEDED, now=timezone.now())
+            services.end_run(run, state=RunState.SUCCEEDED, now=timezone.now())
             return None
+        todo = work(run_id)
         pause = _do(todo, name, lost)
         if pause is not None or todo.run.state != RunState.RUNNING:
             return pause
@@ -76,12 +77,15 @@ def _do(todo: Work, name: str, lost: threading.Event) -> Wait | None:
         outcome = _call(todo, name, step)
     except ControlPlaneError as error:
         return None if lost.is_set() else _failed(todo, step, error)
+    except (OperationalError, InterfaceError):
+        # The database, not the step: once the lease is over the sweep has the step called again, a few times at most.
+        raise
     except Exception:
         log.exception("%s: step %s on %s broke", todo.run, name, todo.server.name)
         if lost.is_set():
             return None
         broke = StepBroke(f"{todo.server.name}: {name} broke; see the worker's log")
-        services.end_run(todo.run, state=RunState.FAILED, now=timezone.now(), error=broke, step=step)
+        services.end_run(todo.run, state=RunState.FAILED, now=timezone.now(), error=broke)
         return None
     return None if lost.is_set() else _record(todo, step, outcome)
 
@@ -111,8 +115,19 @@ def _failed(todo: Work, step: Any, error: ControlPlaneError) -> Wait | None:
     if error.retryable and in_time:
         services.wait_in_step(step, is_failure=True, why=error.message)
         return Wait(min(2.0 ** min(step.failures, 5) / 2, LONGEST_BACK_OFF_S), error.message)
-    services.end_run(todo.run, state=RunState.FAILED, now=now, error=error, step=step)
+    services.end_run(todo.run, state=RunState.FAILED, now=now, error=error)
     return None
+
+
+def _renew(run_id: int, owner: str, lease_s: float) -> bool | None:
+    """Whether the lease is still held; None when the database did not say."""
+    try:
+        return services.renew_lease(run_id, owner=owner, now=timezone.now(), lease_s=lease_s)
+    except (OperationalError, InterfaceError) as error:
+        log.warning("run %s: its lease could not be renewed: %s", run_id, error)
+        return None
+    finally:
+        database.close()
 
 
 @contextmanager
@@ -121,13 +136,15 @@ def _lease_kept(run_id: int, owner: str, lease_s: float) -> Iterator[threading.E
     lost, stop = threading.Event(), threading.Event()
 
     def renew() -> None:
-        try:
-            while not stop.wait(lease_s / 3):
-                if not services.renew_lease(run_id, owner=owner, now=timezone.now(), lease_s=lease_s):
-                    lost.set()
-                    return
-        finally:
-            database.close()
+        until = time.monotonic() + lease_s
+        while not stop.wait(lease_s / 3):
+            began = time.monotonic()
+            is_held = _renew(run_id, owner, lease_s)
+            if is_held:
+                until = began + lease_s
+            elif is_held is not None or time.monotonic() >= until:
+                lost.set()
+                return
 
     keeper = threading.Thread(target=renew, name=f"lease-{run_id}", daemon=True)
     keeper.start()

@@ -23,6 +23,15 @@ class RolloutActive(Conflict):
     hint = "Wait until it has ended, or roll it back."
 
 
+class PlacementChanged(Conflict):
+    """Another rollout ended between looking and acting: what was decided rests on what was live before."""
+
+    code = "placement_changed"
+    retryable = True
+    title = "What is live here has just changed"
+    hint = "Look at what is live now, then ask again."
+
+
 class RolloutNotAbortable(Conflict):
     """The rollout has ended, or is itself putting things back."""
 

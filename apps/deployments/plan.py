@@ -10,7 +10,10 @@ COLD = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expo
 HOT = ("expose", "await_ready")
 RETIRE = ("expose",)
 UNLOAD = ("unload",)
-RESTORE = ("restore", "await_ready")
+# What a stopped rollout has already written must not outlive it, so putting back ends with `persist` too.
+RESTORE = ("restore", "await_ready", "persist")
+REMOVE = ("unload", "persist")
+CLEAR = ("clear",)
 SETTLE = ("persist",)
 
 
@@ -39,7 +42,7 @@ def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
 
 def revert_recipe(*, has_old: bool) -> list[str]:
     """The steps that put a server back."""
-    return list(RESTORE if has_old else UNLOAD)
+    return list(RESTORE if has_old else REMOVE)
 
 
 def interface_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

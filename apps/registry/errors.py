@@ -125,3 +125,11 @@ class UploadLost(ControlPlaneError):
     code = "upload_lost"
     title = "The received file is not there"
     hint = "Every web server and worker must share CONCH_ARTIFACTS_DIR. Upload again."
+
+
+class CheckKeptDying(ControlPlaneError):
+    """The worker was lost, or broke, every time it checked this upload."""
+
+    code = "check_kept_dying"
+    title = "The check ended the worker again and again"
+    hint = "The worker's log says what happened. Upload again once that is cured, or another archive."

@@ -81,6 +81,7 @@ class Version(models.Model):
     created_by = models.CharField(max_length=200, blank=True)
     ready_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
+    checks_begun = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         constraints = [

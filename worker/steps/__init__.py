@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from worker.context import Context
 from worker.outcomes import Outcome
-from worker.steps import await_ready, expose, load, persist, preflight, publish, restore, shadow, unload, verify
+from worker.steps import await_ready, clear, expose, load, persist, preflight, publish, restore, shadow, unload, verify
 
 Step = Callable[[Context], Outcome]
 
@@ -19,4 +19,5 @@ STEPS: dict[str, Step] = {
     "restore": restore.run,
     "unload": unload.run,
     "persist": persist.run,
+    "clear": clear.run,
 }

@@ -16,9 +16,9 @@ class TritonPythonModel:
 """
 
 
-def cure(context: Context) -> str:
+def cure(context: Context, number: int) -> str:
     """Load a stand-in inline under the shadow's name and the failed number; empty, or why it could not be done."""
-    work, number = context.work, context.new.number
+    work = context.work
     name = shadow_of(work.model)
     repositories.remove_shadow(work.root, model=work.model)
     config = {

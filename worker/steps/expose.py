@@ -9,13 +9,16 @@ from worker.steps._loading import load_once
 
 
 def run(context: Context) -> Outcome:
-    """Leave exactly the final set loaded. Going up, the live load was the exposure already."""
+    """Leave exactly the final set loaded. Going up, the live load was the exposure already.
+
+    A server that lost the version since this run loaded and verified it, by a restart, loads it again here.
+    """
     work, new = context.work, context.new
     _, final = work.sets
     ready = context.ready_versions(work.model)
     if ready == final:
         return Done({"versions": sorted(final), "loads": 0})
-    if new.number not in ready and not context.recall("sent"):
+    if new.number not in ready and not context.recall("sent") and "load" not in work.run.recipe:
         return _not_there(context)
     stamps = _stamps.read(work, final)
     if not work.run.has_changed_server:

@@ -2,6 +2,7 @@
 
 from apps.deployments.errors import ModelServedUnplaced, StrangeEntries
 from apps.fleet import repositories
+from apps.serving.errors import LoadStuck
 from apps.serving.protocol import Readiness
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
@@ -15,7 +16,9 @@ def run(context: Context) -> Outcome:
         raise StrangeEntries(f"{server}: {work.model}/ holds {', '.join(map(repr, strange[:5]))}", entries=strange)
     entries = context.entries(work.model)
     loading = sorted(n for n, entry in entries.items() if entry.state == Readiness.LOADING)
-    if loading and context.seconds_in_step() < work.load_deadline_s:
+    if loading:
+        if context.seconds_in_step() > work.load_deadline_s:
+            raise LoadStuck(f"{server}: {work.model} version {loading[0]} was LOADING before this rollout and still is")
         return Wait(1, f"{server} is still loading {work.model} {loading[0]}")
     _refuse_unplaced(context, {n for n, entry in entries.items() if entry.state == Readiness.READY})
     free = repositories.free_bytes(work.root)

@@ -39,6 +39,11 @@ def get_rollout(rollout_id: int) -> Rollout:
     return found
 
 
+def get_run(run_id: int) -> Run:
+    """One run with its rollout: enough to see whether it is still wanted and what is next."""
+    return Run.objects.select_related("rollout").get(pk=run_id)
+
+
 def state_of(rollout_id: int) -> str:
     """A rollout's state, in the cheapest query there is; for waiting on it."""
     state = Rollout.objects.values_list("state", flat=True).filter(pk=rollout_id).first()

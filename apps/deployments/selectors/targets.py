@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from apps.deployments.models import Placement, Rollout, StepRun
-from apps.deployments.selectors.work import candidate
+from apps.deployments.selectors.work import candidate, proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion
@@ -93,7 +93,8 @@ def _last_seconds(version: Version) -> float | None:
 
 
 def _configs_agree(one: Version, other: Version) -> bool:
-    first, second = candidate(one), candidate(other)
+    proven = proven_warmups({one.pk, other.pk})
+    first, second = candidate(one, proven), candidate(other, proven)
     if first is None or second is None:
         return False
     fmt = backends.get("triton").CONFIG

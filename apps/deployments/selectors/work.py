@@ -1,6 +1,6 @@
 """What a worker needs to know about one run, read in one go."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,14 @@ class Work:
     progress_deadline_s: int
     keep_standby: bool
     config_format: ConfigFormat
-    samples: list[Sample]
     old: Candidate | None
     new: Candidate | None
     confirmed: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The model's samples by name; read when asked for, because a switch needs none and they can be large."""
+        return list(self.run.model.samples.order_by("name"))
 
     @property
     def stands_beside(self) -> bool:
@@ -84,7 +88,8 @@ def work(run_id: int) -> Work:
     ).get(pk=run_id)
     rollout = run.rollout
     environment = rollout.placement.environment
-    old, new = candidate(rollout.from_version), candidate(rollout.to_version)
+    proven = proven_warmups({rollout.from_version_id, rollout.to_version_id})
+    old, new = (candidate(version, proven) for version in (rollout.from_version, rollout.to_version))
     if run.direction == RunDirection.REVERT:
         old, new = None, old
     return Work(
@@ -99,14 +104,13 @@ def work(run_id: int) -> Work:
         else environment.progress_deadline_s,
         keep_standby=environment.standby_window_s > 0,
         config_format=backends.get(run.server.kind).CONFIG,
-        samples=list(run.model.samples.order_by("name")),
         old=old,
         new=new,
         confirmed=frozenset(rollout.plan.get("confirmed", ())),
     )
 
 
-def candidate(version: Version | None) -> Candidate | None:
+def candidate(version: Version | None, proven: Mapping[int, list[dict[str, Any]]]) -> Candidate | None:
     """A version with its bytes' place and its proven warm-up."""
     if version is None:
         return None
@@ -119,21 +123,17 @@ def candidate(version: Version | None) -> Candidate | None:
         config=version.config,
         artifact=registry.artifact_directory(artifact),
         files=artifact.files,
-        warmup=proven_warmup(version.pk),
+        warmup=proven.get(version.pk),
     )
 
 
-def proven_warmup(version_id: int) -> list[dict[str, Any]] | None:
-    """The warm-up that passed in this version's last good shadow; None when it never had one."""
-    passed = (
-        StepRun.objects.filter(
-            name="shadow",
-            state=StepState.SUCCEEDED,
-            run__rollout__to_version_id=version_id,
-            run__direction=RunDirection.FORWARD,
-        )
-        .order_by("-finished_at")
-        .values_list("detail", flat=True)
-        .first()
+def proven_warmups(version_ids: Collection[int | None]) -> dict[int, list[dict[str, Any]]]:
+    """The warm-up that passed in each version's last good shadow; a version that never had one is not there."""
+    passed = StepRun.objects.filter(
+        name="shadow",
+        state=StepState.SUCCEEDED,
+        run__rollout__to_version__in=[pk for pk in version_ids if pk is not None],
+        run__direction=RunDirection.FORWARD,
     )
-    return None if passed is None else list(passed.get("warmup", []))
+    rows = passed.order_by("finished_at").values_list("run__rollout__to_version", "detail")
+    return {version_id: list(detail.get("warmup", [])) for version_id, detail in rows if version_id is not None}

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils import timezone
 
 from apps.access.services import require
 from apps.audit.services import record
@@ -31,11 +32,10 @@ def schedule_warmup(
     placement = get_placement(environment, model)
     if every_s < SHORTEST_S:
         raise TooOften(f"warming {placement} every {every_s} s is too often", field="every_s")
+    # A shorter interval counts from now, not from when the longer one would have been over.
+    wanted = {"every_s": every_s, "is_enabled": is_enabled, "created_by": actor.name, "next_at": timezone.now()}
     with transaction.atomic():
-        schedule, _ = WarmupSchedule.objects.update_or_create(
-            placement=placement,
-            defaults={"every_s": every_s, "is_enabled": is_enabled, "created_by": actor.name},
-        )
+        schedule, _ = WarmupSchedule.objects.update_or_create(placement=placement, defaults=wanted)
         record(
             actor,
             "schedule_warmup",

@@ -18,6 +18,7 @@ from apps.deployments.errors import (
     NoServers,
     NothingPlaced,
     NothingToRollBackTo,
+    PlacementChanged,
     ReasonMissing,
     RolloutActive,
     ServersDown,
@@ -118,7 +119,7 @@ def retire_standby(placement: Placement) -> Rollout | None:
             reason=f"the standby window of version {placement.standby and placement.standby.number} is over",
             confirm=(),
         )
-    except RolloutActive:
+    except (RolloutActive, PlacementChanged):
         return None
 
 
@@ -188,6 +189,7 @@ def _begin(
     hot = hot_servers(placement, to) if to else frozenset()
     try:
         with transaction.atomic():
+            _require_unchanged(placement)
             rollout = Rollout.objects.create(
                 placement=placement,
                 kind=kind,
@@ -222,6 +224,13 @@ def _begin(
             raise
         raise _rollout_active(moving) from error
     return rollout
+
+
+def _require_unchanged(seen: Placement) -> None:
+    """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
+    now = Placement.objects.select_for_update().get(pk=seen.pk)
+    if (now.active_id, now.standby_id) != (seen.active_id, seen.standby_id):
+        raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
 
 
 def _wake(rollout: Rollout, runs: list[Run]) -> None:

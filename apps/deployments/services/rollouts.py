@@ -10,9 +10,18 @@ from apps.common.actor import CLOCK
 from apps.common.dispatch import wake
 from apps.common.transitions import try_move
 from apps.deployments import plan
-from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.errors import ShadowFailed
+from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.work import work
-from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN, RolloutKind, RolloutState, RunDirection, RunState
+from apps.deployments.states import (
+    ACTIVE_ROLLOUT,
+    ACTIVE_RUN,
+    RolloutKind,
+    RolloutState,
+    RunDirection,
+    RunState,
+    StepState,
+)
 
 LOOK_AGAIN_S = 5.0
 RETIRE_AGAIN_S = 300
@@ -67,14 +76,17 @@ def _turn_back(rollout: Rollout, failed: Run, now: datetime) -> None:
 
 
 def _go_back(rollout: Rollout, now: datetime) -> None:
-    """Put back every server a forward run changed, all at once; then end."""
-    forward = list(rollout.runs.filter(direction=RunDirection.FORWARD).select_related("server").order_by("position"))
-    if any(run.state in ACTIVE_RUN for run in forward):
+    """Put back every server a forward run changed, all at once, and clear away shadows left in the middle; then end."""
+    runs = list(rollout.runs.select_related("server").order_by("position"))
+    reverts = [run for run in runs if run.direction == RunDirection.REVERT]
+    if any(run.state in ACTIVE_RUN for run in runs if run not in reverts):
         return
-    changed = [run for run in forward if run.has_changed_server]
-    reverts = list(rollout.runs.filter(direction=RunDirection.REVERT))
+    changed = [run for run in runs if run.has_changed_server and run.direction == RunDirection.FORWARD]
     recipe = plan.revert_recipe(has_old=rollout.from_version is not None)
     reverts += _start_missing(rollout, RunDirection.REVERT, recipe, like=changed, there=reverts, now=now)
+    reverts += _start_missing(
+        rollout, RunDirection.REVERT, list(plan.CLEAR), like=_left_shadows(rollout), there=reverts, now=now
+    )
     if any(run.state in ACTIVE_RUN for run in reverts):
         return
     failed = [run for run in reverts if run.state != RunState.SUCCEEDED]
@@ -84,6 +96,13 @@ def _go_back(rollout: Rollout, now: datetime) -> None:
     _end(
         rollout, RolloutState.FAILED if failed else RolloutState.ROLLED_BACK, now, error=_with_reverts(rollout, failed)
     )
+
+
+def _left_shadows(rollout: Rollout) -> list[Run]:
+    """Runs that ended in the middle of their shadow, whose own clean-up did not come to its end."""
+    unfinished = StepRun.objects.filter(run__rollout=rollout, name="shadow", state=StepState.FAILED)
+    unfinished = unfinished.exclude(error__code=ShadowFailed.code)
+    return list(rollout.runs.filter(steps__in=unfinished).order_by("position"))
 
 
 def _with_reverts(rollout: Rollout, failed: list[Run]) -> dict[str, Any]:

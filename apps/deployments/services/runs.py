@@ -40,9 +40,8 @@ def release_run(run_id: int, *, owner: str, due_at: datetime, waiting_for: str, 
 
 
 def is_wanted(run: Run) -> bool:
-    """Whether the rollout still wants this run: an abort turns forward runs away at the next step."""
-    state = type(run.rollout).objects.values_list("state", flat=True).get(pk=run.rollout_id)
-    return run.direction != RunDirection.FORWARD or state == RolloutState.RUNNING
+    """Whether the rollout, as just read, still wants this run: an abort turns away all but those that put back."""
+    return run.direction == RunDirection.REVERT or run.rollout.state == RolloutState.RUNNING
 
 
 def begin_step(run: Run, name: str, *, now: datetime) -> StepRun:
@@ -97,13 +96,14 @@ def reroute(run: Run, recipe: list[str], *, why: str) -> None:
 
 
 def end_run(
-    run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None, step: StepRun | None = None
+    run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None
 ) -> None:
-    """Bring a run to its terminal state, once, and wake its rollout."""
+    """Bring a run to its terminal state, once, and wake its rollout; `error` is also that of the step it was in."""
     kept = error_document(error) if error else {}
     with transaction.atomic():
-        if step is not None and error is not None:
-            try_move(step, StepState.FAILED, error=kept, finished_at=now)
+        if error is not None:
+            open_steps = StepRun.objects.filter(run=run, state__in=(StepState.RUNNING, StepState.WAITING))
+            open_steps.update(state=StepState.FAILED, error=kept, finished_at=now)
         ended = try_move(run, state, error=kept, finished_at=now, waiting_for="", lease_owner="", lease_until=None)
         if ended:
             type(run.rollout).objects.filter(pk=run.rollout_id).update(due_at=now)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from apps.audit.services import record
@@ -17,13 +17,15 @@ from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.registry import artifacts, intake, selectors
-from apps.registry.errors import UploadLost
+from apps.registry.errors import CheckKeptDying, UploadLost
 from apps.registry.intake import Checked, Limits
 from apps.registry.models import Artifact, Version
 from apps.registry.states import VersionState
 from apps.serving.protocol import Signature
 
 PENDING = (VersionState.RECEIVED, VersionState.CHECKING)
+# A check is begun once; again only when its worker was lost or broke.
+MOST_CHECKS = 5
 
 
 class _LeaseLost(Exception):
@@ -72,7 +74,7 @@ def check_version(version_id: int, *, now: datetime) -> None:
 def _claim(version_id: int, *, now: datetime) -> Version | None:
     until = now + _lease_time()
     due = _due(now).filter(pk=version_id)
-    if not due.update(state=VersionState.CHECKING, lease_until=until):
+    if not due.update(state=VersionState.CHECKING, lease_until=until, checks_begun=F("checks_begun") + 1):
         return None
     return Version.objects.select_related("model").get(pk=version_id, lease_until=until)
 
@@ -86,6 +88,8 @@ def _lease_time() -> timedelta:
 
 
 def _check(version: Version) -> bool:
+    if version.checks_begun > MOST_CHECKS:
+        raise CheckKeptDying(f"{version}: {MOST_CHECKS} checks were begun and none came to an end")
     store = selectors.store()
     archive = artifacts.incoming(store, version.incoming)
     if not archive.is_file():

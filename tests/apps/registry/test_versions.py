@@ -162,6 +162,21 @@ def test_a_check_whose_worker_died_is_due_again_and_ends(receive: Receive) -> No
     assert (due, version.state, services.sweep_versions(now)) == ([version.pk], "ready", [])
 
 
+def test_a_check_that_breaks_its_worker_every_time_is_stopped(receive: Receive, settings: Settings) -> None:
+    version = receive(zipped(good()))
+    settings.CONCH = {**settings.CONCH, "max_entries": None}
+    now = timezone.now()
+    for attempt in range(5):
+        with pytest.raises(TypeError):
+            services.check_version(version.pk, now=now + timedelta(hours=attempt))
+
+    services.check_version(version.pk, now=now + timedelta(hours=5))
+
+    version.refresh_from_db()
+    assert (version.state, version.error["code"]) == ("rejected", "check_kept_dying")
+    assert services.sweep_versions(now + timedelta(days=1)) == []
+
+
 def test_a_received_file_that_is_gone_is_said(receive: Receive, store: Path) -> None:
     version = receive(zipped(good()))
     (store / "incoming" / version.incoming).unlink()
