@@ -19,7 +19,7 @@ from demo.parts.triton import Triton
 
 CLIENTS = 6
 REQUESTS_PER_CLIENT_S = 20
-LOOK_EVERY_S = 0.004
+LOOK_EVERY_S = 0.01
 PATIENCE_S = 60.0
 
 

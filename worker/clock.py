@@ -1,5 +1,8 @@
 """What happens because time passes."""
 
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,11 @@ from apps.registry import samples
 from apps.registry import selectors as registry
 from apps.registry import services as registry_services
 from apps.serving import backends
+from apps.serving.protocol import Tensor
 
+log = logging.getLogger(__name__)
 SHARD = 50
+MOST_AT_ONCE = 64
 WARM_TIMEOUT_S = 10.0
 
 
@@ -43,16 +49,41 @@ def sweep(now: datetime) -> None:
         services.retire_standby(placement)
 
 
+@dataclass(frozen=True, slots=True)
+class _WarmUp:
+    """One request to keep one placement warm on one server."""
+
+    placement: Any
+    server: Any
+    inputs: list[Tensor]
+
+
 def warm_due(now: datetime) -> None:
-    """Send one real request per server of each placement that is due, and keep how it went."""
-    for placement in services.claim_due_warmups(now):
-        inputs = _warm_inputs(placement)
-        for server in fleet.servers(environment=placement.environment.name, state="active"):
-            if inputs:
-                _warm(placement, server, inputs, now)
+    """Send one real request per server of each placement that is due, all at once, and keep how each went."""
+    due = [one for placement in services.claim_due_warmups(now) for one in _warm_ups(placement)]
+    if not due:
+        return
+    with ThreadPoolExecutor(min(MOST_AT_ONCE, len(due)), thread_name_prefix="warm") as pool:
+        # The asking threads use no database connection; a server that hangs holds up no other.
+        for one, (latency_us, message) in zip(due, pool.map(_warm, due), strict=True):
+            services.record_probe(
+                one.placement,
+                one.server,
+                version=one.placement.active.number,
+                kind="warmup",
+                at=now,
+                latency_us=latency_us,
+                message=message,
+            )
 
 
-def _warm_inputs(placement: Any) -> list[Any]:
+def _warm_ups(placement: Any) -> list[_WarmUp]:
+    inputs = _warm_inputs(placement)
+    servers = fleet.servers(environment=placement.environment.name, state="active") if inputs else ()
+    return [_WarmUp(placement, server, inputs) for server in servers]
+
+
+def _warm_inputs(placement: Any) -> list[Tensor]:
     """The model's first sample, else zeros made from its configuration."""
     sample = registry.samples(placement.model.name).first()
     if sample is not None:
@@ -60,16 +91,15 @@ def _warm_inputs(placement: Any) -> list[Any]:
     return backends.get("triton").CONFIG.example_inputs(placement.active.config)
 
 
-def _warm(placement: Any, server: Any, inputs: list[Any], now: datetime) -> None:
-    number, latency_us, message = placement.active.number, None, ""
+def _warm(one: _WarmUp) -> tuple[int | None, str]:
+    """The latency in microseconds, or why there was no answer."""
+    placement = one.placement
     try:
-        backend = fleet.connect(server)
-        latency_us = backend.infer(placement.model.name, number, inputs, timeout_s=WARM_TIMEOUT_S).latency_us
+        backend = fleet.connect(one.server)
+        answer = backend.infer(placement.model.name, placement.active.number, one.inputs, timeout_s=WARM_TIMEOUT_S)
     except ControlPlaneError as error:
-        message = printable(error.message, limit=SHOWN_CHARS)
-    services.record_probe(
-        placement, server, version=number, kind="warmup", at=now, latency_us=latency_us, message=message
-    )
+        return None, printable(error.message, limit=SHOWN_CHARS)
+    return answer.latency_us, ""
 
 
 def tidy(now: datetime) -> None:
@@ -78,4 +108,7 @@ def tidy(now: datetime) -> None:
     idempotency.forget(now=now)
     moving = {rollout.placement.model.name for rollout in deployments.moving_rollouts()}
     for repository in fleet.repositories():
-        repositories.sweep(Path(repository.path), keep_shadows=moving)
+        try:
+            repositories.sweep(Path(repository.path), keep_shadows=moving)
+        except ControlPlaneError as error:
+            log.warning("repository %s could not be tidied: %s", repository.name, error.message)

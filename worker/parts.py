@@ -59,6 +59,9 @@ def _prometheus() -> str:
 
 def _artifacts() -> str:
     directory = settings.CONCH["artifacts_dir"]
-    directory.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(directory).free
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(directory).free
+    except OSError as error:
+        return f"{directory}: {error.strerror or error}"
     return f"{directory}: only {free:,} bytes are free" if free < LOW_DISK_BYTES else ""

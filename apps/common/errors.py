@@ -61,12 +61,3 @@ class NotAllowed(ControlPlaneError):
     code = "not_allowed"
     http_status = 403
     title = "Not allowed"
-
-
-class BrokerUnreachable(ControlPlaneError):
-    """The message broker did not take a message; the sweep will find the row."""
-
-    code = "broker_unreachable"
-    http_status = 503
-    retryable = True
-    title = "The message broker is not reachable"

@@ -1,17 +1,9 @@
 """How a row changes state: one UPDATE that only succeeds from a state the table allows."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from apps.common.errors import IllegalTransition
-
-
-class Stateful(Protocol):
-    """A model with a `state` column and a table of allowed moves."""
-
-    MOVES: ClassVar[Mapping[str, frozenset[str]]]
-    state: Any
-    pk: Any
 
 
 def sources(moves: Mapping[str, frozenset[str]], to: str) -> list[str]:

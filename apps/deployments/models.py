@@ -42,7 +42,7 @@ class Placement(models.Model):
 class Rollout(models.Model):
     """One change of a placement, from -> to, over its environment's servers.
 
-    `plan` is what was decided when it was asked for: {"hot": bool, "why": [...], "interface": [...], "parallel": bool}.
+    `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}.
     `due_at` is when the engine should look at it again.
     """
 

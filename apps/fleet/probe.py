@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.common.errors import ControlPlaneError
+from apps.common.names import MAX_VERSION
 from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet import repositories
 from apps.fleet.errors import RepositoryDiffers
@@ -125,7 +126,7 @@ def look(backend: ServingBackend, *, root: Path) -> Sighting:
     info = backend.describe()
     index = backend.index()
     is_ready = backend.is_server_ready()
-    entries = tuple(_kept(entry) for entry in index if entry.version is not None and len(entry.model) <= NAME_CHARS)
+    entries = tuple(_kept(entry) for entry in index if _can_be_kept(entry))
     ready = [entry for entry in entries if entry.state == Readiness.READY]
     stamps = {(entry.model, entry.version or 0): _stamp(root, entry) for entry in ready}
     return Sighting(
@@ -139,6 +140,12 @@ def look(backend: ServingBackend, *, root: Path) -> Sighting:
 
 def _extensions(info: ServerInfo) -> tuple[str, ...]:
     return tuple(printable(name, limit=100) for name in info.extensions[:50])
+
+
+def _can_be_kept(entry: IndexEntry) -> bool:
+    """Whether a row can hold it: one odd line must not cost all the others."""
+    is_number = entry.version is not None and entry.version <= MAX_VERSION
+    return is_number and len(entry.model) <= NAME_CHARS and printable(entry.model) == entry.model
 
 
 def _kept(entry: IndexEntry) -> IndexEntry:

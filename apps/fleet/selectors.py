@@ -52,6 +52,11 @@ def servers(*, environment: str = "", state: str = "") -> QuerySet[Server]:
     return found.order_by("environment__rank", "environment__name", "name")
 
 
+def servers_for_rollouts(environment: str) -> QuerySet[Server]:
+    """The servers of an environment that rollouts reach: active, and not cordoned."""
+    return servers(environment=environment, state="active").filter(cordoned_at=None)
+
+
 def get_server(name: str) -> Server:
     """The server of that name, or ServerUnknown."""
     found = servers().filter(name=name).first()

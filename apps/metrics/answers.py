@@ -76,8 +76,10 @@ class Answers:
                 self._forget_old()
                 self._kept[key] = (float("inf"), future)
         if is_mine:
-            self._fill(future, lambda: self._fetch(key, promql, window))
-            self._kept[key] = (monotonic() + keep_s(window), future)
+            try:
+                self._fill(future, lambda: self._fetch(key, promql, window))
+            finally:
+                self._kept[key] = (monotonic() + keep_s(window), future)
         return future.result()
 
     def _forget_old(self) -> None:

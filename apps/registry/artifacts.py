@@ -14,7 +14,8 @@ from pathlib import Path
 from apps.common.errors import ControlPlaneError
 from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmpty, UploadTooLarge
 
-INCOMING, STAGING = "incoming", "staging"
+# `receiving` is where the web server keeps a file while it still comes in; see FILE_UPLOAD_TEMP_DIR.
+INCOMING, STAGING, RECEIVING = "incoming", "staging", "receiving"
 # Left free for everybody else on the file system.
 RESERVE_BYTES = 16 << 20
 LEFTOVER_AGE_S = 3_600
@@ -136,10 +137,12 @@ def seal(fresh: Path, target: Path) -> None:
 
 
 def sweep(store: Path, *, keep_incoming: Collection[str]) -> None:
-    """Remove old leftovers of processes that died: received files nobody waits for, staging."""
+    """Remove old leftovers of processes that died: files half or wholly received that nobody waits for, staging."""
     for entry in _old(store / INCOMING):
         if entry.name not in keep_incoming:
             Path(entry.path).unlink(missing_ok=True)
+    for entry in _old(store / RECEIVING):
+        Path(entry.path).unlink(missing_ok=True)
     for entry in _old(store / STAGING):
         shutil.rmtree(entry.path, ignore_errors=True)
 

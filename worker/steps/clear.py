@@ -2,14 +2,32 @@
 
 from apps.common.names import shadow_of
 from apps.fleet import repositories
-from apps.serving.errors import LoadStuck
+from apps.serving.errors import LoadStuck, ServerUnreachable
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
 from worker.outcomes import Done, Outcome, Wait
 from worker.steps._cure import cure
 
+# A server that is down this long has most likely ended, and its shadow with it.
+DOWN_S = 30.0
+
 
 def run(context: Context) -> Outcome:
+    """Done once neither the server nor the repository has the shadow; a server that is down is left to itself."""
+    remark = ""
+    try:
+        waiting = _unload(context)
+    except ServerUnreachable as error:
+        if context.seconds_in_step() < DOWN_S:
+            raise
+        waiting, remark = None, f"not unloaded: {error.message}"
+    if waiting is not None:
+        return waiting
+    repositories.remove_shadow(context.work.root, model=context.work.model)
+    return Done({"remark": remark or context.recall("uncured", "")})
+
+
+def _unload(context: Context) -> Wait | None:
     """A load that is under way is waited for: an unload would wait behind it, without telling how long."""
     work, name = context.work, shadow_of(context.work.model)
     entries = context.entries(name)
@@ -17,12 +35,11 @@ def run(context: Context) -> Outcome:
         if context.seconds_in_step() > work.load_deadline_s:
             raise LoadStuck(f"{work.server.name}: {name} is LOADING for over {work.load_deadline_s} s")
         return Wait(0.5, f"{work.server.name} is still loading {name}")
-    if any(entry.state != Readiness.UNAVAILABLE for entry in entries.values()):
-        context.backend.unload(name, timeout_s=PATIENCE_S)
-        return Wait(0.3, f"{work.server.name}: {name} is unloading")
-    failed = next((n for n, entry in entries.items() if entry.reason not in ("", "unloaded")), None)
+    failed = next((number for number, entry in entries.items() if entry.reason not in {"", "unloaded"}), None)
     if failed is not None and not context.recall("is_cured"):
         context.remember(is_cured=True, uncured=cure(context, failed))
+    if not context.recall("is_sent") or any(entry.state != Readiness.UNAVAILABLE for entry in entries.values()):
+        context.remember(is_sent=True)
         context.backend.unload(name, timeout_s=PATIENCE_S)
-    repositories.remove_shadow(work.root, model=work.model)
-    return Done({"remark": context.recall("uncured", "")})
+        return Wait(0.3, f"{work.server.name}: {name} is unloading")
+    return None

@@ -35,7 +35,9 @@ def run(context: Context) -> Outcome:
     if context.recall("phase") == "warm":
         _warm(context)
     if context.recall("phase") == "cure":
-        context.remember(uncured=cure(context, context.new.number), cured_at_s=context.seconds_in_step(), phase="unload")
+        context.remember(
+            uncured=cure(context, context.new.number), cured_at_s=context.seconds_in_step(), phase="unload"
+        )
     return _unload(context)
 
 

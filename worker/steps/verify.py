@@ -1,18 +1,26 @@
 """Hold the live version against the golden samples again, on its own /versions/n."""
 
+from functools import partial
+
+from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments import services
+from apps.deployments.errors import GoldenMismatch, WarmupFailed
 from worker.context import Context
 from worker.outcomes import Done, Outcome
 from worker.steps._requests import check_golden, warm
 
 
 def run(context: Context) -> Outcome:
-    """A few quick requests, then the golden answers; each is kept as a probe."""
+    """A few quick requests, then the golden answers; kept as one probe, with the slowest request or what was wrong."""
     work, number = context.work, context.new.number
-    warmth = warm(context, work.model, number)
-    golden = check_golden(context, work.model, number)
-    slowest = max(warmth.latencies_us, default=None)
-    services.record_probe(
-        work.rollout.placement, work.server, version=number, kind="verify", at=context.now, latency_us=slowest
+    keep = partial(
+        services.record_probe, work.rollout.placement, work.server, version=number, kind="verify", at=context.now
     )
+    try:
+        warmth = warm(context, work.model, number)
+        golden = check_golden(context, work.model, number)
+    except (WarmupFailed, GoldenMismatch) as error:
+        keep(message=printable(error.message, limit=SHOWN_CHARS))
+        raise
+    keep(latency_us=max(warmth.latencies_us, default=None))
     return Done({**golden, "latencies_us": warmth.latencies_us})

@@ -59,11 +59,13 @@ def has_passed_shadow(version: Version) -> bool:
 def _earlier(placement: Placement) -> list[Version]:
     """Versions that a promotion replaced here, most recent first, the standby before all.
 
-    One that was rolled back is nobody's way out: it comes back by being promoted again.
+    One that was rolled back is nobody's way out: it comes back by being promoted again. Where nothing is live,
+    the way back is what was unloaded.
     """
+    kinds = [RolloutKind.PROMOTE] if placement.active_id else [RolloutKind.PROMOTE, RolloutKind.UNLOAD]
     history = (
         Rollout.objects.filter(placement=placement, state=RolloutState.SUCCEEDED, from_version__isnull=False)
-        .filter(kind=RolloutKind.PROMOTE)
+        .filter(kind__in=kinds)
         .select_related("from_version__artifact", "from_version__model")
         .order_by("-pk")[:200]
     )
@@ -75,11 +77,12 @@ def _earlier(placement: Placement) -> list[Version]:
 
 def _target(placement: Placement, version: Version) -> Target:
     hot = hot_servers(placement, version)
-    servers = [s.name for s in fleet.servers(environment=placement.environment.name, state="active")]
+    servers = [server.name for server in fleet.servers_for_rollouts(placement.environment.name)]
     cold = [name for name in servers if name not in hot]
-    if not cold:
+    if servers and not cold:
         return Target(version, is_hot=True, why="still loaded on every server", expected_s=None)
-    where = "no server" if not hot else f"{len(hot)} of {len(servers)} servers"
+    there = len(servers) - len(cold)
+    where = "no server" if not there else f"{there} of {len(servers)} servers"
     return Target(version, is_hot=False, why=f"still loaded on {where}", expected_s=_last_seconds(version))
 
 

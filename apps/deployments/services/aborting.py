@@ -9,9 +9,10 @@ from apps.common.actor import Actor
 from apps.common.dispatch import wake
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
-from apps.deployments.errors import Aborted, ReasonMissing, RolloutActive, RolloutNotAbortable
+from apps.deployments.errors import Aborted, ReasonMissing, RolloutNotAbortable
 from apps.deployments.models import Rollout
 from apps.deployments.selectors.rollouts import get_rollout
+from apps.deployments.services.beginning import rollout_active
 from apps.deployments.states import RolloutKind, RolloutState, RunState
 
 
@@ -24,18 +25,23 @@ def abort(actor: Actor, *, rollout: int, reason: str) -> Rollout:
     return _abort(actor, moving, reason=reason, verb="abort")
 
 
-def abort_for_rollback(actor: Actor, moving: Rollout, *, to: int | None, reason: str) -> Rollout:
-    """Roll back while a promotion is moving: the same as aborting it, if that leads where asked."""
+def abort_for_rollback(actor: Actor, moving: Rollout, *, to: int | None, reason: str) -> Rollout | None:
+    """Roll back while a promotion is moving: the same as aborting it, if that leads where asked.
+
+    None when the promotion has come live at this very moment: then there is something to roll back.
+    """
     before = moving.from_version.number if moving.from_version else None
     if moving.kind != RolloutKind.PROMOTE or (to is not None and to != before):
-        raise RolloutActive(
-            f"{moving} ({moving.kind} of {moving.placement}) by {moving.actor} is {moving.state}",
-            rollout=moving.pk,
-            actor=moving.actor,
-        )
+        raise rollout_active(moving)
     if moving.state == RolloutState.REVERTING:
         return moving
-    return _abort(actor, moving, reason=reason, verb="roll_back")
+    try:
+        return _abort(actor, moving, reason=reason, verb="roll_back")
+    except RolloutNotAbortable:
+        moving.refresh_from_db(fields=["state", "error", "finished_at"])
+        if moving.state == RolloutState.FAILED:
+            raise
+        return None if moving.state == RolloutState.SUCCEEDED else moving
 
 
 def _abort(actor: Actor, moving: Rollout, *, reason: str, verb: str) -> Rollout:

@@ -1,21 +1,14 @@
 """What people, CI and the clock ask for: every change of desired state begins here."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
-
-from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from apps.access.services import require
-from apps.audit.services import record
 from apps.common.actor import CLOCK, Actor
-from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import (
     AlreadyActive,
     InterfaceChanged,
     NeverLive,
-    NoServers,
     NothingPlaced,
     NothingToRollBackTo,
     PlacementChanged,
@@ -24,12 +17,13 @@ from apps.deployments.errors import (
     ServersDown,
     VersionNotReady,
 )
-from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.placements import get_placement
 from apps.deployments.selectors.rollouts import active_rollout
-from apps.deployments.selectors.targets import default_target, has_passed_shadow, hot_servers
+from apps.deployments.selectors.targets import default_target, has_passed_shadow
 from apps.deployments.services.aborting import abort_for_rollback
-from apps.deployments.states import RolloutKind, RolloutState, RunState
+from apps.deployments.services.beginning import begin, rollout_active
+from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Server
 from apps.registry import selectors as registry
@@ -58,7 +52,7 @@ def promote(
     _ask_about_interface(placement.active, wanted, confirm)
     servers = [server for server in _servers(environment) if server.name not in skip]
     _refuse_if_down(servers, environment)
-    return _begin(actor, placement, RolloutKind.PROMOTE, servers, to=wanted, reason=reason, confirm=confirm)
+    return begin(actor, placement, RolloutKind.PROMOTE, servers, to=wanted, reason=reason, confirm=confirm)
 
 
 def roll_back(
@@ -79,7 +73,10 @@ def roll_back(
     placement = get_placement(environment, model)
     moving = active_rollout(placement)
     if moving is not None:
-        return abort_for_rollback(actor, moving, to=to, reason=reason)
+        turned_back = abort_for_rollback(actor, moving, to=to, reason=reason)
+        if turned_back is not None:
+            return turned_back
+        placement = get_placement(environment, model)
     target = _ready_version(model, to) if to is not None else default_target(placement)
     if target is None:
         raise NothingToRollBackTo(f"{model} in {environment}: no earlier version was ever live there")
@@ -88,7 +85,7 @@ def roll_back(
     if not has_passed_shadow(target):
         raise NeverLive(f"{target} has never been live anywhere")
     _ask_about_interface(placement.active, target, confirm)
-    return _begin(
+    return begin(
         actor, placement, RolloutKind.ROLLBACK, _servers(environment), to=target, reason=reason, confirm=confirm
     )
 
@@ -101,7 +98,7 @@ def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: 
     _refuse_if_moving(placement)
     if placement.active is None:
         raise NothingPlaced(f"no version of {model} is live in {environment}")
-    return _begin(actor, placement, RolloutKind.UNLOAD, _servers(environment), to=None, reason=reason, confirm=confirm)
+    return begin(actor, placement, RolloutKind.UNLOAD, _servers(environment), to=None, reason=reason, confirm=confirm)
 
 
 def retire_standby(placement: Placement) -> Rollout | None:
@@ -110,7 +107,7 @@ def retire_standby(placement: Placement) -> Rollout | None:
     if placement.active is None or active_rollout(placement) or not servers:
         return None
     try:
-        return _begin(
+        return begin(
             CLOCK,
             placement,
             RolloutKind.RETIRE,
@@ -137,21 +134,13 @@ def _require_reason(reason: str, what: str) -> None:
 
 
 def _servers(environment: str) -> list[Server]:
-    return [server for server in fleet.servers(environment=environment, state="active") if not server.cordoned_at]
+    return list(fleet.servers_for_rollouts(environment))
 
 
 def _refuse_if_moving(placement: Placement) -> None:
     moving = active_rollout(placement)
     if moving is not None:
-        raise _rollout_active(moving)
-
-
-def _rollout_active(moving: Rollout) -> RolloutActive:
-    return RolloutActive(
-        f"{moving} ({moving.kind} of {moving.placement}) by {moving.actor} is {moving.state}",
-        rollout=moving.pk,
-        actor=moving.actor,
-    )
+        raise rollout_active(moving)
 
 
 def _refuse_if_down(servers: Iterable[Server], environment: str) -> None:
@@ -169,93 +158,3 @@ def _ask_about_interface(old: Version | None, new: Version, confirm: Collection[
     changes = plan.interface_changes(old.signature, new.signature) if old else []
     if changes and "interface" not in confirm:
         raise InterfaceChanged(f"{old} -> {new.number}: {'; '.join(changes)}", changes=changes)
-
-
-def _begin(
-    actor: Actor,
-    placement: Placement,
-    kind: RolloutKind,
-    servers: list[Server],
-    *,
-    to: Version | None,
-    reason: str,
-    confirm: Collection[str],
-) -> Rollout:
-    """One rollout with a run per server. A rollback's runs start at once, the others one after another."""
-    if not servers:
-        raise NoServers(f"{placement.environment} has no active server that is not cordoned")
-    now = timezone.now()
-    at_once = kind != RolloutKind.PROMOTE
-    hot = hot_servers(placement, to) if to else frozenset()
-    try:
-        with transaction.atomic():
-            _require_unchanged(placement)
-            rollout = Rollout.objects.create(
-                placement=placement,
-                kind=kind,
-                state=RolloutState.RUNNING if at_once else RolloutState.QUEUED,
-                from_version=placement.active,
-                to_version=to,
-                plan={"hot": sorted(hot), "confirmed": sorted(confirm), "servers": [s.name for s in servers]},
-                reason=reason,
-                actor=actor.name,
-                actor_kind=actor.kind,
-                created_at=now,
-                started_at=now if at_once else None,
-            )
-            runs = [
-                Run(
-                    rollout=rollout,
-                    server=server,
-                    model=placement.model,
-                    position=position,
-                    state=RunState.RUNNING if at_once else RunState.QUEUED,
-                    started_at=now if at_once else None,
-                    recipe=plan.recipe(kind, is_hot=server.name in hot, has_passed_shadow=kind == RolloutKind.ROLLBACK),
-                )
-                for position, server in enumerate(servers)
-            ]
-            Run.objects.bulk_create(runs)
-            _record_begin(actor, rollout)
-            _wake(rollout, runs if at_once else [])
-    except IntegrityError as error:
-        moving = active_rollout(placement)
-        if moving is None:
-            raise
-        raise _rollout_active(moving) from error
-    return rollout
-
-
-def _require_unchanged(seen: Placement) -> None:
-    """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
-    now = Placement.objects.select_for_update().get(pk=seen.pk)
-    if (now.active_id, now.standby_id) != (seen.active_id, seen.standby_id):
-        raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
-
-
-def _wake(rollout: Rollout, runs: list[Run]) -> None:
-    """Wake the runs that start at once (one message per server), else the rollout itself."""
-    for run in runs:
-        wake("conch.advance_run", run_id=run.pk)
-    if not runs:
-        wake("conch.advance_rollout", rollout_id=rollout.pk)
-
-
-def _record_begin(actor: Actor, rollout: Rollout) -> None:
-    placement = rollout.placement
-    detail: dict[str, Any] = {"kind": rollout.kind, "from": None, "to": None, "plan": rollout.plan}
-    if rollout.from_version:
-        detail["from"] = rollout.from_version.number
-    if rollout.to_version:
-        detail["to"] = rollout.to_version.number
-    verbs = {RolloutKind.PROMOTE: "promote", RolloutKind.ROLLBACK: "roll_back", RolloutKind.UNLOAD: "unload"}
-    record(
-        actor,
-        verbs.get(RolloutKind(rollout.kind), "retire_standby"),
-        subject_kind="rollout",
-        subject=str(rollout.pk),
-        environment=placement.environment.name,
-        model=placement.model.name,
-        reason=rollout.reason,
-        **detail,
-    )

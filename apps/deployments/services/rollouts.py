@@ -22,6 +22,7 @@ from apps.deployments.states import (
     RunState,
     StepState,
 )
+from apps.serving.errors import ServerUnreachable
 
 LOOK_AGAIN_S = 5.0
 RETIRE_AGAIN_S = 300
@@ -58,9 +59,18 @@ def _go_forward(rollout: Rollout, now: datetime) -> None:
         if active[0].state == RunState.QUEUED:
             _start(active[0], now)
         return
+    if rollout.kind == RolloutKind.ROLLBACK and len(failed) == len(runs) and _is_worth_turning_back(failed):
+        _turn_back(rollout, failed[0], now)
+        return
     if len(failed) < len(runs) and not _settle(rollout, runs, now):
         return
     _finish_forward(rollout, runs, failed, now)
+
+
+def _is_worth_turning_back(failed: list[Run]) -> bool:
+    """A rollback that succeeded nowhere must leave nothing behind; a server that is down would only be waited for."""
+    changed = [run for run in failed if run.has_changed_server]
+    return any(run.error.get("code") != ServerUnreachable.code for run in changed)
 
 
 def _start(run: Run, now: datetime) -> None:
@@ -93,8 +103,12 @@ def _go_back(rollout: Rollout, now: datetime) -> None:
     placement = rollout.placement
     if changed and placement.standby_id:
         Placement.objects.filter(pk=placement.pk).update(standby=None, standby_until=None)
+    has_failed = bool(failed) or rollout.kind == RolloutKind.ROLLBACK
     _end(
-        rollout, RolloutState.FAILED if failed else RolloutState.ROLLED_BACK, now, error=_with_reverts(rollout, failed)
+        rollout,
+        RolloutState.FAILED if has_failed else RolloutState.ROLLED_BACK,
+        now,
+        error=_with_reverts(rollout, failed),
     )
 
 

@@ -91,13 +91,21 @@ def reroute(run: Run, recipe: list[str], *, why: str) -> None:
     with transaction.atomic():
         Run.objects.filter(pk=run.pk).update(recipe=recipe)
         StepRun.objects.filter(run=run).exclude(state=StepState.SUCCEEDED).delete()
-        record(CLOCK, "run_rerouted", subject_kind="rollout", subject=str(run.rollout_id), reason=why, recipe=recipe)
+        placement = run.rollout.placement
+        record(
+            CLOCK,
+            "run_rerouted",
+            subject_kind="rollout",
+            subject=str(run.rollout_id),
+            environment=placement.environment.name,
+            model=run.model.name,
+            reason=why,
+            recipe=recipe,
+        )
     run.recipe = recipe
 
 
-def end_run(
-    run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None
-) -> None:
+def end_run(run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None) -> None:
     """Bring a run to its terminal state, once, and wake its rollout; `error` is also that of the step it was in."""
     kept = error_document(error) if error else {}
     with transaction.atomic():

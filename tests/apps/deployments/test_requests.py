@@ -13,6 +13,7 @@ from apps.common.actor import COMMAND, Actor
 from apps.common.errors import ControlPlaneError, NotAllowed
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Placement, Rollout, Run, StepRun
+from apps.deployments.services.aborting import abort_for_rollback
 from apps.deployments.services.clock import TooOften
 from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows
@@ -154,6 +155,60 @@ def test_aborting_needs_a_reason_and_a_promotion_that_moves(rows: FleetRows) -> 
     assert selectors.get_rollout(rollout.pk).state == "rolled_back"
 
 
+def test_rolling_back_an_unload_brings_back_what_was_unloaded(rows: FleetRows) -> None:
+    _was_live(rows, 1)
+    unloading = services.unload(COMMAND, **PROD, reason="not needed")
+    unloading.runs.update(state="succeeded")
+    Rollout.objects.filter(pk=unloading.pk).update(state="succeeded")
+    Placement.objects.update(active=None)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="it was needed")
+
+    assert rollout.to_version == rows.versions["digits", 1]
+
+
+@pytest.mark.parametrize("asked", [{}, {"to": 1}])
+def test_two_operators_rolling_back_a_promotion_at_once_get_the_same_rollout(
+    rows: FleetRows, asked: dict[str, int]
+) -> None:
+    rollout = services.promote(COMMAND, **PROD, version=2)
+    seen_by_the_second = selectors.get_rollout(rollout.pk)
+    services.roll_back(COMMAND, **PROD, **asked, reason="errors")
+
+    answered = abort_for_rollback(COMMAND, seen_by_the_second, to=asked.get("to"), reason="errors")
+
+    assert answered == rollout
+    assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["roll_back", "promote"]
+
+
+def test_a_promotion_that_came_live_meanwhile_is_left_to_a_rollback_of_its_own(rows: FleetRows) -> None:
+    rollout = services.promote(COMMAND, **PROD, version=2)
+    seen_by_the_operator = selectors.get_rollout(rollout.pk)
+    Rollout.objects.update(state="succeeded")
+
+    assert abort_for_rollback(COMMAND, seen_by_the_operator, to=None, reason="errors") is None
+
+
+@pytest.mark.parametrize(("code", "reverts"), [("golden_mismatch", 2), ("server_unreachable", 0)])
+def test_a_rollback_that_succeeds_nowhere_leaves_nothing_behind_where_it_can(
+    rows: FleetRows, code: str, reverts: int
+) -> None:
+    _was_live(rows, 2)
+    rollout = services.roll_back(COMMAND, **PROD, to=2, reason="slow")
+    rollout.runs.update(state="failed", has_changed_server=True, error={"code": code})
+
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    made = rollout.runs.filter(direction="revert")
+    first_steps = [run.recipe[0] for run in made]
+    made.update(state="succeeded")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    ended = selectors.get_rollout(rollout.pk)
+    assert first_steps == ["restore"] * reverts
+    assert (ended.state, ended.error["code"]) == ("failed", code)
+    assert ended.placement.active == rows.versions["digits", 1]
+
+
 def test_an_unknown_rollout_is_named(db: None) -> None:
     with pytest.raises(errors.RolloutUnknown, match="4711"):
         selectors.get_rollout(4711)
@@ -179,6 +234,15 @@ def test_a_due_warm_up_is_claimed_once(rows: FleetRows) -> None:
 
     assert [placement.model.name for placement in first] == ["digits"]
     assert second == []
+
+
+def test_a_shorter_interval_counts_from_now(rows: FleetRows) -> None:
+    services.schedule_warmup(COMMAND, **PROD, every_s=86_400)
+    services.claim_due_warmups(timezone.now())
+
+    services.schedule_warmup(COMMAND, **PROD, every_s=60)
+
+    assert len(services.claim_due_warmups(timezone.now())) == 1
 
 
 def _was_live(rows: FleetRows, number: int) -> None:

@@ -105,6 +105,9 @@ def test_the_sweep_takes_old_leftovers_and_nothing_else(tmp_path: Path) -> None:
     for name in ("waiting", "old"):
         os.utime(tmp_path / artifacts.INCOMING / name, (0, 0))
     os.utime(tmp_path / artifacts.STAGING / "old", (0, 0))
+    (tmp_path / artifacts.RECEIVING).mkdir()
+    (tmp_path / artifacts.RECEIVING / "cut-off.upload").write_text("x")
+    os.utime(tmp_path / artifacts.RECEIVING / "cut-off.upload", (0, 0))
 
     artifacts.sweep(tmp_path, keep_incoming={"waiting"})
 

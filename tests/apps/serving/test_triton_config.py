@@ -121,6 +121,10 @@ def test_what_cannot_be_read_is_refused_with_its_place(text: str, line: int, col
     ("text", "cause"),
     [
         ("max_batch_size: -1", "max_batch_size -1 is negative"),
+        ('backend: "../../tmp/x"', "backend '../../tmp/x' is not a plain name"),
+        ('runtime: "../x.so"', "runtime '../x.so' is not a plain name"),
+        ("instance_group { count: 2147483647 }", "asks for 2,147,483,647 instances"),
+        ("instance_group { count: 100 gpus: [0, 1, 2] }", "asks for 300 instances"),
         ("input [ { name: 'x' data_type: TYPE_FP32 dims: [ 0 ] } ]", "input 'x': each of dims"),
         ("input [ { name: 'x' data_type: TYPE_FP32 dims: [ -2 ] } ]", "input 'x': each of dims"),
         ("input [ { name: 'x' data_type: TYPE_FP32 } ]", "input 'x' has no dims"),
@@ -232,13 +236,13 @@ documents = st.fixed_dictionaries(
     {},
     optional={
         "name": names,
-        "backend": names,
+        "backend": st.from_regex(r"[a-z][a-z0-9_.-]{0,11}", fullmatch=True),
         "max_batch_size": st.integers(1, 2**31 - 1),
         "input": tensors,
         "output": tensors,
         "parameters": st.dictionaries(names, st.fixed_dictionaries({"string_value": names}), min_size=1),
         "metric_tags": st.dictionaries(names, names, min_size=1),
-        "instance_group": st.lists(st.fixed_dictionaries({"count": st.integers(1, 99)}), min_size=1),
+        "instance_group": st.lists(st.fixed_dictionaries({"count": st.integers(1, 99)}), min_size=1, max_size=2),
         "dynamic_batching": st.fixed_dictionaries(
             {}, optional={"max_queue_delay_microseconds": st.integers(1, 2**64 - 1)}
         ),

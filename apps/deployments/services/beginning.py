@@ -1,0 +1,124 @@
+"""How a rollout begins: all its rows and its audit event in one transaction, or none of them."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.audit.services import record
+from apps.common.actor import Actor
+from apps.common.dispatch import wake
+from apps.deployments import plan
+from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
+from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.rollouts import active_rollout
+from apps.deployments.selectors.targets import hot_servers
+from apps.deployments.states import RolloutKind, RolloutState, RunState
+from apps.fleet.models import Server
+from apps.registry.models import Version
+
+
+def begin(
+    actor: Actor,
+    placement: Placement,
+    kind: RolloutKind,
+    servers: list[Server],
+    *,
+    to: Version | None,
+    reason: str,
+    confirm: Collection[str],
+) -> Rollout:
+    """One rollout with a run per server. A promotion's runs go one after another, all others start at once."""
+    if not servers:
+        raise NoServers(f"{placement.environment} has no active server that is not cordoned")
+    hot = hot_servers(placement, to) if to else frozenset()
+    is_at_once = kind != RolloutKind.PROMOTE
+    now = timezone.now()
+    rollout = Rollout(
+        placement=placement,
+        kind=kind,
+        state=RolloutState.RUNNING if is_at_once else RolloutState.QUEUED,
+        from_version=placement.active,
+        to_version=to,
+        plan={"hot": sorted(hot), "confirmed": sorted(confirm), "servers": [s.name for s in servers]},
+        reason=reason,
+        actor=actor.name,
+        actor_kind=actor.kind,
+        created_at=now,
+        started_at=now if is_at_once else None,
+    )
+    try:
+        with transaction.atomic():
+            _require_unchanged(placement)
+            rollout.save()
+            runs = Run.objects.bulk_create(_runs(rollout, servers, hot))
+            _record(actor, rollout)
+            _wake(rollout, runs if is_at_once else [])
+    except IntegrityError as error:
+        moving = active_rollout(placement)
+        if moving is None:
+            raise
+        raise rollout_active(moving) from error
+    return rollout
+
+
+def rollout_active(moving: Rollout) -> RolloutActive:
+    """The refusal that names what is moving, and by whom."""
+    return RolloutActive(
+        f"{moving} ({moving.kind} of {moving.placement}) by {moving.actor} is {moving.state}",
+        rollout=moving.pk,
+        actor=moving.actor,
+    )
+
+
+def _require_unchanged(seen: Placement) -> None:
+    """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
+    now = Placement.objects.select_for_update().get(pk=seen.pk)
+    if (now.active_id, now.standby_id) != (seen.active_id, seen.standby_id):
+        raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
+
+
+def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str]) -> list[Run]:
+    is_rollback = rollout.kind == RolloutKind.ROLLBACK
+    return [
+        Run(
+            rollout=rollout,
+            server=server,
+            model=rollout.placement.model,
+            position=position,
+            state=RunState.RUNNING if rollout.started_at else RunState.QUEUED,
+            started_at=rollout.started_at,
+            # A rollback goes only to what has passed its shadow before.
+            recipe=plan.recipe(rollout.kind, is_hot=server.name in hot, has_passed_shadow=is_rollback),
+        )
+        for position, server in enumerate(servers)
+    ]
+
+
+def _wake(rollout: Rollout, runs: list[Run]) -> None:
+    """Wake the runs that start at once (one message per server), else the rollout itself."""
+    for run in runs:
+        wake("conch.advance_run", run_id=run.pk)
+    if not runs:
+        wake("conch.advance_rollout", rollout_id=rollout.pk)
+
+
+def _record(actor: Actor, rollout: Rollout) -> None:
+    placement = rollout.placement
+    detail: dict[str, Any] = {"kind": rollout.kind, "from": None, "to": None, "plan": rollout.plan}
+    if rollout.from_version:
+        detail["from"] = rollout.from_version.number
+    if rollout.to_version:
+        detail["to"] = rollout.to_version.number
+    verbs = {RolloutKind.PROMOTE: "promote", RolloutKind.ROLLBACK: "roll_back", RolloutKind.UNLOAD: "unload"}
+    record(
+        actor,
+        verbs.get(RolloutKind(rollout.kind), "retire_standby"),
+        subject_kind="rollout",
+        subject=str(rollout.pk),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=rollout.reason,
+        **detail,
+    )

@@ -1,0 +1,38 @@
+"""What is kept of a server's index: only what a row can hold."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from apps.fleet import probe
+from apps.serving.protocol import IndexEntry, Readiness, ServerInfo, ServingBackend
+
+
+@dataclass
+class Odd:
+    """A server whose index holds these lines."""
+
+    lines: tuple[IndexEntry, ...]
+
+    def describe(self) -> ServerInfo:
+        return ServerInfo(name="odd", version="2", extensions=())
+
+    def index(self) -> tuple[IndexEntry, ...]:
+        return self.lines
+
+    def is_server_ready(self) -> bool:
+        return True
+
+
+def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
+    good = IndexEntry("m", 1, Readiness.READY, "")
+    odd = [
+        IndexEntry("m", 2**63, Readiness.READY, ""),
+        IndexEntry("m\x00", 1, Readiness.READY, ""),
+        IndexEntry("m" * 256, 1, Readiness.READY, ""),
+        IndexEntry("m", None, Readiness.UNKNOWN, ""),
+    ]
+
+    seen = probe.look(cast(ServingBackend, Odd((*odd, good))), root=tmp_path)
+
+    assert seen.entries == (good,)

@@ -1,0 +1,82 @@
+"""What happens because time passes: warm-ups, tidying, and the health of Conch's own parts."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.fleet import selectors as fleet
+from apps.fleet.models import Repository
+from apps.registry import services as registry
+from demo.parts.ports import free_port
+from tests.factories.fleets import FleetRows
+from tests.fixtures.world import World
+from worker import clock, parts
+
+
+def test_a_warm_up_that_failed_says_why_for_each_server(transactional_db: None) -> None:
+    rows = FleetRows()
+    rows.environment("prod")
+    for name in ("prod-1", "prod-2"):
+        rows.server(name, "prod", grpc=f"127.0.0.1:{free_port()}")
+    rows.model("digits")
+    rows.version("digits", 1)
+    pixels = {"name": "pixels", "datatype": "FP32", "shape": [1, 1], "data": [0]}
+    registry.add_sample(COMMAND, model="digits", name="zero", inputs=[pixels])
+    placement = rows.placed("digits", "prod", 1)
+    services.schedule_warmup(COMMAND, environment="prod", model="digits", every_s=60)
+
+    clock.warm_due(timezone.now())
+
+    probes = {probe.server.name: probe for probe in selectors.probes(placement)}
+    assert set(probes) == {"prod-1", "prod-2"}
+    assert not any(probe.has_passed for probe in probes.values())
+    assert "prod-2" in probes["prod-2"].message
+
+
+@pytest.mark.live
+def test_a_due_warm_up_is_a_real_request_to_the_live_version(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.promote(world.upload())
+    services.schedule_warmup(COMMAND, environment="prod", model=world.model, every_s=60)
+
+    clock.warm_due(timezone.now())
+
+    newest = selectors.probes(selectors.get_placement("prod", world.model))[0]
+    assert (newest.kind, newest.version, newest.has_passed) == ("warmup", 1, True)
+    assert newest.latency_us is not None
+
+
+def test_a_repository_that_is_away_keeps_no_other_from_being_tidied(db: None, tmp_path: Path) -> None:
+    rows = FleetRows()
+    for name in ("away", "here"):
+        rows.environment(name)
+    root = tmp_path / "here"
+    (root / "m.shadow").mkdir(parents=True)
+    os.utime(root / "m.shadow", (0, 0))
+    Repository.objects.filter(name="away-models").update(path=str(tmp_path / "away"))
+    Repository.objects.filter(name="here-models").update(path=str(root))
+
+    clock.tidy(timezone.now())
+
+    assert os.listdir(root) == []
+
+
+def test_a_store_that_cannot_be_used_is_told_and_hides_no_other_part(
+    db: None, tmp_path: Path, settings: Settings
+) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": tmp_path / "file" / "artifacts"}
+
+    parts.check_itself(timezone.now())
+
+    found = {part.name: part for part in fleet.health(now=timezone.now())}
+    assert not found["artifacts"].is_well
+    assert "Not a directory" in found["artifacts"].message
+    assert found["worker"].is_well
+    assert found["beat"].is_well
