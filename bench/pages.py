@@ -16,7 +16,7 @@ MODEL = "echo_pages"
 BAR_MS = 100
 WARM_REQUESTS = 3
 # The largest fleet is the one the bar is about.
-REQUESTS = {ROWS[0]: 15, ROWS[1]: 15, ROWS[2]: 40}
+REQUESTS = {ROWS[0]: 20, ROWS[1]: 20, ROWS[2]: 40}
 
 
 def measure(stack: Stack) -> tuple[list[Figure], dict[str, Any]]:

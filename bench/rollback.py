@@ -11,8 +11,8 @@ from bench.ways import MODEL, LoadModel, PollMode, Way
 from demo.parts.triton import ControlMode, Triton
 
 ROUNDS = 20
-ROUNDS_BARE = 10
-ROUNDS_POLL = 3
+ROUNDS_BARE = 5
+ROUNDS_POLL = 2
 CONCH_MODEL = "echo_back"
 BARE, POLL = "bare gRPC load_model", "poll mode"
 

@@ -104,7 +104,6 @@ def secret_key() -> str:
     key = text("CONCH_SECRET_KEY")
     if not key:
         raise ImproperlyConfigured(
-            "CONCH_SECRET_KEY is not set. Make one with: "
-            "python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            "CONCH_SECRET_KEY is not set. Make one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     return key

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 # After this long a task gives the run back and asks to be called again: messages stay short.
 BUDGET_S = 20.0
+# Short waits are sat out, up to so much of a turn: giving the run back for them costs a message and several writes.
+SHORT_S, SAT_OUT_S = 0.5, 2.0
 MOST_LOST_WORKERS = 5
 LONGEST_BACK_OFF_S = 10.0
 
@@ -46,6 +48,7 @@ def advance_run(run_id: int) -> None:
 
 def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
     """Do steps until one waits, the run ends (None), the lease is lost (None) or the time is used."""
+    sat_out_s = 0.0
     while not lost.is_set():
         run = get_run(run_id)
         if not services.is_wanted(run):
@@ -58,7 +61,10 @@ def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
             return None
         todo = work(run_id)
         pause = _do(todo, name, lost)
-        if pause is not None or todo.run.state != RunState.RUNNING:
+        if pause is not None and pause.seconds <= SHORT_S and sat_out_s + pause.seconds <= SAT_OUT_S:
+            sat_out_s += pause.seconds
+            lost.wait(pause.seconds)
+        elif pause is not None or todo.run.state != RunState.RUNNING:
             return pause
         if time.monotonic() > until:
             return Wait(0, "the next turn")

@@ -18,7 +18,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
     found = deployments.rollouts(
         environment=asked["environment"], model=asked["model"], state=asked["state"], kind=asked["kind"]
     )
-    rows = Paginator(shown_rollouts.with_progress(found), ROWS).get_page(request.GET.get("page"))
+    rows = Paginator(deployments.with_progress(found), ROWS).get_page(request.GET.get("page"))
     lines = tuple(shown_rollouts.line(rollout) for rollout in rows)
     return live_page(
         request,

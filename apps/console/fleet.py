@@ -14,6 +14,7 @@ from apps.metrics import catalogue
 from apps.registry import selectors as registry
 
 ROWS = 50
+CHANGES = 6
 SERVER_STATES = ("active", "checking", "refused", "retired")
 
 
@@ -28,7 +29,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         environments=environments,
         servers=servers,
         moving=moving,
-        last=deployments.rollouts(active=False).first(),
+        last=deployments.rollouts(active=False)[:CHANGES],
         parts=fleet.health(now=now),
         now=now,
     )
@@ -75,6 +76,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         request,
         "fleet/server_detail.html",
         Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving),
+        Part("facts", "fleet/_server_facts.html", shown.facts, is_moving=shown.line.is_moving),
         section="servers",
         charts=tuple(catalogue.charts_on(catalogue.Page.SERVER)),
         **chosen_range(request),

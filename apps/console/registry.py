@@ -1,6 +1,7 @@
 """Model pages: what may be served, and all about one model and one version."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from apps.console.door import Part, live_page, page
 from apps.console.ranges import chosen_range
 from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
-from apps.console.shown.rollouts import Line, line, with_progress
+from apps.console.shown.rollouts import Line, line
 from apps.console.shown.versions import VersionLine, version_line, version_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -21,9 +22,10 @@ from apps.registry import selectors as registry
 
 if TYPE_CHECKING:
     from apps.deployments.models import Probe, Rollout
-    from apps.registry.models import Model
+    from apps.registry.models import Model, Version
 
 ROWS = 50
+VERSIONS = 15
 HISTORY = 20
 SHADOWS = 5
 PROBES = 10
@@ -61,7 +63,8 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     """One model: what is live, its charts, its history, the buttons."""
     found = registry.get_model(name)
     shown = _cards(found)
-    history = History(_lines(name), _versions(found, request.GET.get("page")))
+    rows = Paginator(registry.versions(name), VERSIONS).get_page(request.GET.get("page"))
+    history = History(_lines(name), _versions(found, rows))
     is_moving = any(card.moving for card in shown)
     ended = history.lines[0].sentence if history.lines and not is_moving else ""
     return live_page(
@@ -71,6 +74,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         Part("history", "registry/_history.html", history, is_moving=is_moving or history.is_checking),
         section="models",
         model=found,
+        rows=rows,
         slo=slo_of(found),
         aliases=registry.aliases(name),
         samples=registry.samples(name),
@@ -90,7 +94,7 @@ def _cards(model: "Model") -> tuple[Card, ...]:
         row,
         environments,
         placements={placement.environment.name: placement for placement in placements},
-        moving=with_progress(deployments.rollouts(model=model.name, active=True)),
+        moving=deployments.with_progress(deployments.rollouts(model=model.name, active=True)),
         last=last,
         targets={placement.pk: deployments.rollback_targets(placement, limit=1) for placement in placements},
     )
@@ -100,9 +104,8 @@ def _lines(name: str) -> tuple[Line, ...]:
     return tuple(line(rollout) for rollout in deployments.rollouts(model=name)[:HISTORY])
 
 
-def _versions(model: "Model", page_number: str | None) -> tuple[VersionLine, ...]:
+def _versions(model: "Model", rows: "Iterable[Version]") -> tuple[VersionLine, ...]:
     placements = list(deployments.placements(model=model.name))
-    rows = Paginator(registry.versions(model.name), ROWS).get_page(page_number)
     aliases = _aliases(model)
     return tuple(version_line(version, placements, aliases) for version in rows)
 

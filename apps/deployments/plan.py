@@ -85,21 +85,23 @@ class Difference:
     reason: str = ""
 
 
-def drift(
-    desired: Mapping[str, Collection[int]], observed: Mapping[tuple[str, int], tuple[str, str]]
-) -> list[Difference]:
+Seen = Mapping[str, Mapping[int, tuple[str, str]]]
+
+
+def drift(desired: Mapping[str, Collection[int]], observed: Seen) -> list[Difference]:
     """Desired minus observed for one server.
 
-    `desired` maps a model to its versions, `observed` maps (model, version) to (state, reason).
+    `desired` maps a model to its versions, `observed` maps a model and a version to (state, reason).
     Models Conch has not placed are nobody's drift.
     """
     found = []
     for model, versions in sorted(desired.items()):
+        seen = observed.get(model, {})
         for version in sorted(versions):
-            state, reason = observed.get((model, version), ("", ""))
+            state, reason = seen.get(version, ("", ""))
             if state != "READY":
                 kind = {"LOADING": "loading", "": "missing"}.get(state, "failed" if reason != "unloaded" else "missing")
                 found.append(Difference(model, version, kind, reason))
-        extra = (v for (m, v), (state, _) in observed.items() if m == model and state == "READY" and v not in versions)
-        found += [Difference(model, version, "extra") for version in sorted(extra)]
+        ready = {version for version, (state, _) in seen.items() if state == "READY"}
+        found += [Difference(model, version, "extra") for version in sorted(ready - set(versions))]
     return found

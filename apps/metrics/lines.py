@@ -13,6 +13,7 @@ from apps.serving.signals import Selection
 MOST_LINES = 12
 _LABEL_CHARS = 48
 _QUANTILE_DASHES = {"0.5": "dot", "0.95": "dash"}
+NO_REASON = "none"
 _REASON_DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -49,7 +50,7 @@ def _occurred(series: Sequence[Series]) -> list[Series]:
     for one in series:
         if (rest := _without_reason(one.labels)) not in seen:
             seen.add(rest)
-            kept.append(replace(one, labels={**dict(rest), "reason": "none"}))
+            kept.append(replace(one, labels={**dict(rest), "reason": NO_REASON}))
     return kept
 
 
@@ -75,7 +76,8 @@ def _name(labels: Mapping[str, str], spec: Lines, selection: Selection) -> str:
         words.append(f"GPU {labels['gpu_uuid'].removeprefix('GPU-')[:8]}")
     if "quantile" in labels:
         words.append(f"p{float(labels['quantile']) * 100:g}")
-    words += [labels.get("reason", "").lower(), spec.name]
+    reason = labels.get("reason", "").lower()
+    words += ["" if reason == NO_REASON else reason, spec.name]
     return printable(" ".join(word for word in words if word), limit=_LABEL_CHARS * 2).replace("\n", " ")
 
 
@@ -91,6 +93,6 @@ def _dash(chart: Chart, spec: Lines, labels: Mapping[str, str]) -> str:
         return _QUANTILE_DASHES.get(labels["quantile"], "solid")
     if "reason" in labels:
         reason = labels["reason"].lower()
-        known = ("none", "backend", "other", "rejected", "canceled")
+        known = (NO_REASON, "backend", "other", "rejected", "canceled")
         return _REASON_DASHES[max(0, known.index(reason) - 1) if reason in known else 0]
     return "solid" if spec is chart.lines[0] or spec.instead_of else "dot"

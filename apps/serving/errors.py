@@ -80,6 +80,15 @@ class LoadStuck(ControlPlaneError):
     hint = "Restart that server: only a restart ends a hung load. Its other models keep serving meanwhile."
 
 
+class UnloadStuck(ControlPlaneError):
+    """The unload was taken, but requests in flight never end: their model's process died, most likely."""
+
+    code = "unload_stuck"
+    http_status = 504
+    title = "The server does not let go of the model"
+    hint = "Only a restart of this server ends it. Other models on it still serve."
+
+
 class ModelUnavailable(ControlPlaneError):
     """The version asked for is not loaded there."""
 

@@ -7,7 +7,6 @@
   const MOST_MS = 60000;
   const PATIENCE_MS = 10000;
   const MOST_OF_WIDTH = 0.3;
-  const MOST_INSIDE = 2;
   const CONFIG = { displayModeBar: false, doubleClick: false, scrollZoom: false, responsive: false };
   const charts = new Set();
   let zoom = null; /* [from, to] in shifted milliseconds, while the reader has zoomed in */
@@ -43,15 +42,13 @@
     layout.xaxis.spikecolor = text;
     layout.xaxis.range = zoom || layout.xaxis.range.map(shifted);
     layout.hoverlabel = { bgcolor: token("--panel", "#fff"), bordercolor: grid, font: { color: token("--ink", text) } };
-    return { data, layout, isListed: isTight && labels.length > MOST_INSIDE };
+    return { data, layout, isListed: isTight };
   }
 
-  /* Where labels beside the lines would take too much of the chart, one or two stand above the lines' ends, more go
-     into a list below. */
+  /* Where labels beside the lines would take too much of the chart, they go into a list below. */
   function makeRoom(layout, labels) {
     layout.margin.r = 8;
-    if (labels.length > MOST_INSIDE) layout.annotations = layout.annotations.filter((note) => !labels.includes(note));
-    else labels.forEach((note) => Object.assign(note, { xanchor: "right", xshift: -2, yshift: note.yshift + 8 }));
+    layout.annotations = layout.annotations.filter((note) => !labels.includes(note));
   }
 
   function paintTrace(trace, palette) {

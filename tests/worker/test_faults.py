@@ -108,3 +108,16 @@ def test_a_triton_killed_during_a_load_and_back_again(make_world: Callable[..., 
 
     assert done.state == "succeeded", world.told(rollout.pk)
     assert world.ready("prod-1") == {1, 2}
+
+
+def test_a_model_whose_process_dies_in_a_request_is_turned_away_although_it_never_unloads(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(is_fresh=True, policy={"progress_deadline_s": 10})
+    world.promote(world.upload())
+    deadly = world.upload(execute="import os; os._exit(1)")
+
+    rollout = world.promote(deadly)
+
+    assert (rollout.state, rollout.error["code"]) == ("rolled_back", "shadow_failed"), world.told(rollout.pk)
+    assert world.ready("prod-1") == {1}

@@ -10,6 +10,8 @@ from worker.steps._cure import cure
 
 # A server that is down this long has most likely ended, and its shadow with it.
 DOWN_S = 30.0
+# A model whose process died in a request is UNLOADING for ever: only a restart of the server ends that.
+UNLOAD_S = 60.0
 
 
 def run(context: Context) -> Outcome:
@@ -39,7 +41,11 @@ def _unload(context: Context) -> Wait | None:
     if failed is not None and not context.recall("is_cured"):
         context.remember(is_cured=True, uncured=cure(context, failed))
     if not context.recall("is_sent") or any(entry.state != Readiness.UNAVAILABLE for entry in entries.values()):
-        context.remember(is_sent=True)
+        sent_at_s = context.recall("sent_at_s", context.seconds_in_step())
+        if context.seconds_in_step() - sent_at_s > min(UNLOAD_S, work.progress_deadline_s):
+            context.remember(uncured=f"{work.server.name}: {name} does not unload; restart the server when convenient")
+            return None
+        context.remember(is_sent=True, sent_at_s=sent_at_s)
         context.backend.unload(name, timeout_s=PATIENCE_S)
         return Wait(0.3, f"{work.server.name}: {name} is unloading")
     return None

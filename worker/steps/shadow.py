@@ -23,6 +23,8 @@ from worker.steps._requests import check_golden, warm
 
 # Measured: 1.4 s. Longer than this, something else keeps the server from being ready.
 STAND_IN_GONE_S = 10.0
+# Longer than any request of ours, on which an unload waits.
+UNLOAD_S = 60.0
 
 
 def run(context: Context) -> Outcome:
@@ -86,18 +88,30 @@ def _fail(context: Context, error: ControlPlaneError, *, phase: str) -> None:
 
 def _unload(context: Context) -> Outcome:
     work, name = context.work, shadow_of(context.work.model)
+    failed = context.recall("error")
     if not _is_stuck(context):
         context.backend.unload(name, timeout_s=PATIENCE_S)
+        if not failed:
+            # It goes on unloading while the live load begins: nobody needs to wait for that.
+            repositories.remove_shadow(work.root, model=work.model)
+            return Done(context.recall("detail", {}))
         left = [n for n, e in context.entries(name).items() if e.state != Readiness.UNAVAILABLE]
-        if left and context.seconds_in_step() < work.progress_deadline_s:
+        if left and _is_soon(context):
             return Wait(0.2, f"{work.server.name}: {name} {left[0]} is unloading")
         if _is_stand_in_there(context):
             return Wait(0.3, f"{work.server.name}: the stand-in is unloading")
     repositories.remove_shadow(work.root, model=work.model)
-    failed = context.recall("error")
-    if failed:
-        raise _told(context, failed)
-    return Done(context.recall("detail", {}))
+    raise _told(context, failed)
+
+
+def _is_soon(context: Context) -> bool:
+    """A model whose process died in a request is UNLOADING for ever: only a restart of the server ends that."""
+    since_s = context.recall("unloading_since_s")
+    if since_s is None:
+        since_s = context.seconds_in_step()
+        context.remember(unloading_since_s=since_s)
+    patience_s = min(UNLOAD_S, context.work.progress_deadline_s)
+    return bool(context.seconds_in_step() - since_s < patience_s)
 
 
 def _is_stand_in_there(context: Context) -> bool:

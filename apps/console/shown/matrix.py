@@ -1,6 +1,6 @@
 """The fleet as people see it: what is moving, and one chip per model and server."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.servers import STALE_AFTER
 from apps.console.shown.state import Chip
+from apps.console.shown.words import count
 from apps.deployments.selectors import Cell, Row
 
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ DRIFT = {
     "failed": "{version} failed",
     "extra": "{version} is loaded but not wanted",
 }
+MOST_CHIPS = 12
+NAMED = 6
+TROUBLE = {"bad": 0, "stale": 1, "busy": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """An environment and its servers, in the order of the chips."""
+    """An environment and its servers, in the order of the chips; many are counted only."""
 
     name: str
     servers: tuple[str, ...]
-    hidden: int
+    counted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Fleet:
     tone: str
     has_servers: bool
     unwell: tuple[tuple[str, str], ...] = ()
+    changes: tuple[Line, ...] = ()
     ended: str = ""
 
 
@@ -64,14 +69,15 @@ def fleet(
     environments: Sequence["Environment"],
     servers: Sequence["Server"],
     moving: Iterable["Rollout"],
-    last: "Rollout | None",
+    last: Iterable["Rollout"],
     parts: Iterable["Part"],
     now: datetime,
 ) -> Fleet:
-    """The matrix, said in words too."""
+    """The matrix, said in words too; `last` are the rollouts that ended last, newest first."""
     rows = [as_seen(row, now) for row in rows]
     shown = tuple(_row(row, environments) for row in rows)
     lines = tuple(line(rollout) for rollout in moving)
+    changes = tuple(line(rollout) for rollout in last)
     summary, tone = _summary(rows, servers, len(lines))
     return Fleet(
         moving=lines,
@@ -80,9 +86,19 @@ def fleet(
         summary=summary,
         tone=tone,
         has_servers=bool(servers),
-        unwell=tuple((part.name, printable(part.message, limit=SHOWN_CHARS)) for part in parts if not part.is_well),
-        ended=line(last).sentence if last else "",
+        unwell=_unwell(parts),
+        changes=changes,
+        ended=changes[0].sentence if changes else "",
     )
+
+
+def _unwell(parts: Iterable["Part"]) -> tuple[tuple[str, str], ...]:
+    """What is wrong with Conch's own parts; those that say the same share a line."""
+    names: dict[str, list[str]] = {}
+    for part in parts:
+        if not part.is_well:
+            names.setdefault(printable(part.message, limit=SHOWN_CHARS), []).append(part.name)
+    return tuple((", ".join(together), message) for message, together in names.items())
 
 
 def as_seen(row: Row, now: datetime) -> Row:
@@ -105,19 +121,37 @@ def _columns(environments: Sequence["Environment"], servers: Sequence["Server"])
     found = []
     for environment in environments:
         names = [server.name for server in servers if server.environment_id == environment.pk]
-        found.append(Column(environment.name, tuple(names[:8]), max(0, len(names) - 8)))
+        is_named = len(names) <= MOST_CHIPS
+        found.append(Column(environment.name, tuple(names) if is_named else (), 0 if is_named else len(names)))
     return tuple(found)
 
 
 def _row(row: Row, environments: Sequence["Environment"]) -> ModelRow:
-    cells = tuple(
-        tuple(chip for cell in row.cells.get(environment.name, ()) if (chip := cell_chip(cell)) is not None)
-        for environment in environments
-    )
+    cells = tuple(cell_chips(row.cells.get(environment.name, ())) for environment in environments)
     model = row.model
     url = link("model", model.name)
     percent = None if model.slo_error_ratio is None else model.slo_error_ratio * 100
     return ModelRow(model.name, url, cells, model.slo_p99_ms, percent)
+
+
+def cell_chips(cells: Sequence[Cell]) -> tuple[Chip, ...]:
+    """One chip for each server; where there are many, those that are alike are counted, the odd ones first."""
+    chips = [chip for cell in cells if (chip := cell_chip(cell)) is not None]
+    if len(chips) <= MOST_CHIPS:
+        return tuple(chips)
+    alike: dict[tuple[str, str], list[Chip]] = {}
+    for one in chips:
+        alike.setdefault((one.label, one.tone), []).append(one)
+    groups = sorted(alike.values(), key=lambda group: TROUBLE.get(group[0].tone, len(TROUBLE)))
+    return tuple(_counted(group) for group in groups)
+
+
+def _counted(group: Sequence[Chip]) -> Chip:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    says = "; ".join(one.says for one in group[:NAMED]) + (f"; and {len(group) - NAMED} more" * (len(group) > NAMED))
+    return Chip(f"{first.label} ×{len(group)}", first.tone, says, link("servers"))
 
 
 def cell_chip(cell: Cell) -> Chip | None:
@@ -147,16 +181,17 @@ def _drift_chip(cell: Cell, label: str, url: str) -> Chip:
 
 
 def _summary(rows: Sequence[Row], servers: Sequence["Server"], moving: int) -> tuple[str, str]:
-    states = [cell.state for row in rows for cells in row.cells.values() for cell in cells]
-    counts: Mapping[str, int] = {state: states.count(state) for state in ("drift", "unseen")}
-    parts = [f"{len(servers)} server{'' if len(servers) == 1 else 's'}"]
+    seen = [(cell, row) for row in rows for cells in row.cells.values() for cell in cells]
+    astray = {row.model.pk for cell, row in seen if cell.state == "drift"}
+    unseen = {cell.server.pk for cell, _ in seen if cell.state == "unseen"}
+    parts = [count(len(servers), "server")]
     if moving:
-        parts.append(f"{moving} rollout{'' if moving == 1 else 's'} moving")
-    if counts["drift"]:
-        parts.append(f"{counts['drift']} not as desired")
-    if counts["unseen"]:
-        parts.append(f"{counts['unseen']} not seen")
-    if not counts["drift"] and not counts["unseen"] and states:
+        parts.append(f"{count(moving, 'rollout')} moving")
+    if astray:
+        parts.append(f"{count(len(astray), 'model')} not as desired")
+    if unseen:
+        parts.append(f"{count(len(unseen), 'server')} not seen")
+    if seen and not astray and not unseen:
         parts.append("everything as desired")
-    tone = "bad" if counts["drift"] else "wait" if counts["unseen"] else "ok"
+    tone = "bad" if astray else "wait" if unseen else "ok"
     return ", ".join(parts), tone

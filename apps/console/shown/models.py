@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from apps.console.shown.links import link
-from apps.console.shown.matrix import cell_chip
+from apps.console.shown.matrix import cell_chips
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.state import Chip
 from apps.deployments.selectors import Cell, Row, Target
@@ -139,7 +139,7 @@ def _card(
         standby="" if standby is None else str(standby.number),
         standby_until=placement.standby_until if placement and standby else None,
         servers=len(cells),
-        chips=tuple(chip for cell in cells if (chip := cell_chip(cell)) is not None),
+        chips=cell_chips(cells),
         tone=tone,
         verdict=verdict,
         moving=line(moving) if moving else None,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Q
-
 from apps.common.text import printable
 from apps.console.shown.links import link
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
@@ -14,8 +12,6 @@ from apps.console.shown.steps import said
 from apps.deployments.selectors import has_ended
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from apps.deployments.models import Rollout, Run, StepRun
     from apps.registry.models import Version
 
@@ -42,6 +38,7 @@ class Line:
     done: int = 0
     total: int = 0
     abort_url: str = ""
+    back_url: str = ""
     problem: Problem | None = None
 
 
@@ -92,14 +89,6 @@ def number_of(version: "Version | None") -> str:
     return "–" if version is None else str(version.number)
 
 
-def with_progress(found: "QuerySet[Rollout]") -> "QuerySet[Rollout]":
-    """Each rollout with how many of its servers are done, counted by the database: there may be many."""
-    forward = Q(runs__direction="forward")
-    return found.annotate(
-        total=Count("runs", filter=forward), done=Count("runs", filter=forward & Q(runs__state="succeeded"))
-    )
-
-
 def line(rollout: "Rollout") -> Line:
     """One rollout in a list; its progress where `with_progress` or prefetched runs tell it."""
     placement, is_moving = rollout.placement, not has_ended(rollout.state)
@@ -125,8 +114,18 @@ def line(rollout: "Rollout") -> Line:
         done=done,
         total=total,
         abort_url=link("abort", rollout.pk) if can_abort and is_moving else "",
+        back_url=_back_url(rollout),
         problem=problem(rollout.error) if not is_moving else None,
     )
+
+
+def _back_url(rollout: "Rollout") -> str:
+    """Where this change is undone, while what it brought is live and it replaced something."""
+    placement = rollout.placement
+    is_live = rollout.state == "succeeded" and rollout.to_version_id == placement.active_id
+    if rollout.kind != "promote" or not is_live or rollout.from_version_id is None:
+        return ""
+    return link("roll_back", placement.model.name, placement.environment.name)
 
 
 def _progress(rollout: "Rollout") -> tuple[int, int]:

@@ -50,20 +50,27 @@ class VersionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What a server is: where it listens, what it said of itself."""
+
+    addresses: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[str, str], ...]
+    control_key: str
+    found: tuple[str, ...]
+    extensions: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerPage:
     """A server's whole page."""
 
     line: ServerLine
-    addresses: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[str, str], ...]
-    control_key: str
+    facts: Facts
     rows: tuple[VersionRow, ...]
     problem: Problem | None
     warnings: tuple[Problem, ...]
-    found: tuple[str, ...]
     cordoned_at: datetime | None
     cordon_reason: str
-    extensions: str
     asked_at: datetime | None
     state: str
 
@@ -112,16 +119,18 @@ def server_page(
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
     return ServerPage(
         line=server_line(server, now),
-        addresses=tuple((name, value) for name, value in addresses if value),
-        labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
-        control_key=server.control_key,
+        facts=Facts(
+            addresses=tuple((name, value) for name, value in addresses if value),
+            labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
+            control_key=server.control_key,
+            found=tuple(_found(finding)),
+            extensions=", ".join(map(str, observation.extensions)) if observation else "",
+        ),
         rows=tuple(_rows(list(observed), placements)),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
-        found=tuple(_found(finding)),
         cordoned_at=server.cordoned_at if _is_cordoned(server) else None,
         cordon_reason=printable(server.cordon_reason, limit=SHOWN_CHARS),
-        extensions=", ".join(map(str, observation.extensions)) if observation else "",
         asked_at=observation.at if observation else None,
         state=server.state,
     )
@@ -137,7 +146,7 @@ def _warnings(finding: Mapping[str, Any]) -> Iterable[Problem]:
 
 
 def _found(finding: Mapping[str, Any]) -> Iterable[str]:
-    for name in ("server_name", "name", "version", "control_mode", "models"):
+    for name in ("server_name", "name", "version", "control_mode"):
         value = finding.get(name)
         if isinstance(value, list | tuple):
             yield f"{len(value)} {name}" if value else f"no {name}"
@@ -152,8 +161,9 @@ def _rows(observed: Sequence["ObservedVersion"], placements: Iterable["Placement
             if version is not None:
                 wanted[placement.model.name, version.number] = role
     seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
-    for key in sorted(set(wanted) | set(seen)):
-        yield _row(key, wanted.get(key, ""), seen.get(key), is_known=any(model == key[0] for model, _ in wanted))
+    known = {model for model, _ in wanted}
+    rows = [_row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known) for key in {*wanted, *seen}]
+    yield from sorted(rows, key=lambda row: (row.verdict.tone != "bad", row.model, row.version))
 
 
 def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool) -> VersionRow:

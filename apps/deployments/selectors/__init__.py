@@ -21,6 +21,7 @@ from apps.deployments.selectors.rollouts import (
     last_live,
     rollouts,
     state_of,
+    with_progress,
 )
 from apps.deployments.selectors.targets import Target, default_target, hot_servers, rollback_targets
 from apps.deployments.selectors.work import Candidate, Work, work
@@ -53,5 +54,6 @@ __all__ = [
     "rollouts",
     "server_drift",
     "state_of",
+    "with_progress",
     "work",
 ]

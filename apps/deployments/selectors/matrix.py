@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from apps.deployments import plan
 from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.placements import placements
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, ObservedVersion, Server
 from apps.registry.models import Model
@@ -77,7 +78,7 @@ def _cell(
     server: Server,
     model: Model,
     placement: Placement | None,
-    observed: Mapping[tuple[str, int], tuple[str, str]],
+    observed: plan.Seen,
     moving: Mapping[tuple[int, int], Run],
 ) -> Cell:
     run = moving.get((server.pk, model.pk))
@@ -96,15 +97,17 @@ def _cell(
 
 
 def _placements(models: list[Model]) -> dict[tuple[int, str], Placement]:
-    found = Placement.objects.select_related("environment", "model", "active", "standby").filter(model__in=models)
+    found = placements().filter(model__in=models)
     return {(placement.model_id, placement.environment.name): placement for placement in found}
 
 
-def _observed(names: list[str], servers: list[Server]) -> dict[int, dict[tuple[str, int], tuple[str, str]]]:
-    found: dict[int, dict[tuple[str, int], tuple[str, str]]] = defaultdict(dict)
+def _observed(names: list[str], servers: list[Server]) -> Mapping[int, plan.Seen]:
+    found: dict[int, dict[str, dict[int, tuple[str, str]]]] = defaultdict(lambda: defaultdict(dict))
     rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
-    for row in rows.only("server_id", "model", "version", "state", "reason"):
-        found[row.server_id][row.model, row.version] = (row.state, row.reason)
+    for server_id, model, version, state, reason in rows.values_list(
+        "server_id", "model", "version", "state", "reason"
+    ):
+        found[server_id][model][version] = (state, reason)
     return found
 
 

@@ -5,10 +5,19 @@ from django.db.models import QuerySet
 from apps.deployments.errors import PlacementUnknown
 from apps.deployments.models import Placement, Probe
 
+# What a list never shows of a version, and what makes its row large.
+LARGE = ("config", "config_text", "signature", "remarks", "error", "notes")
+
+
+def without_large(*versions: str) -> list[str]:
+    """For `defer`: the large columns of the versions joined under these names."""
+    return [f"{version}__{column}" for version in versions for column in LARGE]
+
 
 def placements(*, environment: str = "", model: str = "") -> QuerySet[Placement]:
     """Placements with all a list shows of them, by environment rank and model name."""
     found = Placement.objects.select_related("environment", "model", "active", "standby")
+    found = found.defer(*without_large("active", "standby"))
     if environment:
         found = found.filter(environment__name=environment)
     if model:
@@ -18,7 +27,8 @@ def placements(*, environment: str = "", model: str = "") -> QuerySet[Placement]
 
 def get_placement(environment: str, model: str) -> Placement:
     """One model in one environment, or PlacementUnknown."""
-    found = placements(environment=environment, model=model).first()
+    # Whole: what decides about a placement reads its versions' configurations.
+    found = placements(environment=environment, model=model).defer(None).first()
     if found is None:
         raise PlacementUnknown(f"{model} has never been placed in {environment}")
     return found

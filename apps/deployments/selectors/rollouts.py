@@ -2,11 +2,13 @@
 
 from datetime import datetime
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from apps.deployments.errors import RolloutUnknown
 from apps.deployments.models import Placement, Rollout, Run, StepRun
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunState
+from apps.deployments.selectors.placements import without_large
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
 
 
 def rollouts(
@@ -21,10 +23,24 @@ def rollouts(
     }
     found = Rollout.objects.select_related(
         "placement__environment", "placement__model", "from_version", "to_version"
-    ).filter(**{name: value for name, value in wanted.items() if value})
+    ).defer(*without_large("from_version", "to_version"))
+    found = found.filter(**{name: value for name, value in wanted.items() if value})
     if active is not None:
         found = found.filter(state__in=ACTIVE_ROLLOUT) if active else found.exclude(state__in=ACTIVE_ROLLOUT)
     return found.order_by("-pk")
+
+
+def with_progress(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
+    """Each rollout with how many forward runs it has (`total`) and how many succeeded (`done`).
+
+    Counted for the rows that are shown: joining would group the whole history first.
+    """
+    forward = Run.objects.filter(rollout=OuterRef("pk"), direction=RunDirection.FORWARD)
+    return found.annotate(total=_counted(forward), done=_counted(forward.filter(state=RunState.SUCCEEDED)))
+
+
+def _counted(runs: QuerySet[Run]) -> Coalesce:
+    return Coalesce(Subquery(runs.order_by().values("rollout").annotate(runs=Count("pk")).values("runs")), 0)
 
 
 def get_rollout(rollout_id: int) -> Rollout:

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from apps.deployments.models import Placement, Rollout, StepRun
-from apps.deployments.selectors.work import candidate, proven_warmups
+from apps.deployments.selectors.work import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion
 from apps.registry.models import Version
 from apps.registry.states import VersionState
 from apps.serving import backends
+
+# Rollouts of one placement that are looked through for versions that were live.
+LOOK_BACK = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,12 @@ class Target:
 
 def rollback_targets(placement: Placement, *, limit: int = 10) -> list[Target]:
     """Earlier live versions, the default first."""
-    versions = _earlier(placement)[:limit]
-    return [_target(placement, version) for version in versions]
+    return [_target(placement, version) for version in _earlier(placement, limit=limit)]
 
 
 def default_target(placement: Placement) -> Version | None:
     """The standby, else the version that was live before the active one."""
-    return next(iter(_earlier(placement)), None)
+    return next(iter(_earlier(placement, limit=1)), None)
 
 
 def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
@@ -56,7 +58,7 @@ def has_passed_shadow(version: Version) -> bool:
     return StepRun.objects.filter(name="shadow", state=StepState.SUCCEEDED, run__rollout__to_version=version).exists()
 
 
-def _earlier(placement: Placement) -> list[Version]:
+def _earlier(placement: Placement, *, limit: int) -> list[Version]:
     """Versions that a promotion replaced here, most recent first, the standby before all.
 
     One that was rolled back is nobody's way out: it comes back by being promoted again. Where nothing is live,
@@ -66,13 +68,14 @@ def _earlier(placement: Placement) -> list[Version]:
     history = (
         Rollout.objects.filter(placement=placement, state=RolloutState.SUCCEEDED, from_version__isnull=False)
         .filter(kind__in=kinds)
-        .select_related("from_version__artifact", "from_version__model")
-        .order_by("-pk")[:200]
+        .order_by("-pk")
+        .values_list("from_version", flat=True)[:LOOK_BACK]
     )
-    seen = [placement.standby] if placement.standby else []
-    seen += [rollout.from_version for rollout in history if rollout.from_version]
-    wanted = {v.pk: v for v in seen if v.pk != placement.active_id and v.state == VersionState.READY}
-    return list(wanted.values())
+    seen = dict.fromkeys(pk for pk in (placement.standby_id, *history) if pk is not None)
+    ready = set(Version.objects.filter(pk__in=seen, state=VersionState.READY).values_list("pk", flat=True))
+    wanted = [pk for pk in seen if pk in ready and pk != placement.active_id][:limit]
+    found = Version.objects.select_related("model").in_bulk(wanted)
+    return [found[pk] for pk in wanted]
 
 
 def _target(placement: Placement, version: Version) -> Target:
@@ -97,11 +100,9 @@ def _last_seconds(version: Version) -> float | None:
 
 def _configs_agree(one: Version, other: Version) -> bool:
     proven = proven_warmups({one.pk, other.pk})
-    first, second = candidate(one, proven), candidate(other, proven)
-    if first is None or second is None:
-        return False
-    fmt = backends.get("triton").CONFIG
+    config_format = backends.get("triton").CONFIG
     configs = [
-        fmt.effective(side.config, name="same", versions=[1], warmup=side.warmup or []) for side in (first, second)
+        config_format.effective(version.config, name="same", versions=[1], warmup=proven.get(version.pk, []))
+        for version in (one, other)
     ]
-    return fmt.can_stand_beside(configs[0], configs[1])
+    return config_format.can_stand_beside(configs[0], configs[1])

@@ -134,3 +134,43 @@ def test_the_matrix_says_the_same_in_words(moving: Rollout, viewer: Client) -> N
     assert 'aria-label="prod-1: changing from 1 to 2"' in page
     assert 'aria-label="staging-1: serving 2, 1 kept hot"' in page
     assert "prod-3: not seen lately, should serve 1" in page
+
+
+def test_the_fleet_tells_what_changed_last_and_offers_the_way_back(rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get("/").content.decode()
+
+    changes = page[page.index("What changed last") :]
+    assert changes.count("<li>") == 3
+    assert changes.count("Roll back…") == 1
+    assert "/models/digits/in/staging/roll-back/" in changes
+
+
+def test_what_was_put_back_already_offers_no_way_back(rows: FleetRows, viewer: Client) -> None:
+    rows.placements["digits", "staging"].active = rows.versions["digits", 1]
+    rows.placements["digits", "staging"].save()
+
+    page = viewer.get("/").content.decode()
+
+    assert "Roll back…" not in page
+
+
+def test_many_servers_that_are_alike_are_counted_and_the_odd_ones_come_first(rows: FleetRows, viewer: Client) -> None:
+    for number in range(20):
+        rows.server(f"node-{number}", "staging")
+    rows.model("wide")
+    rows.version("wide", 1)
+    rows.placed("wide", "staging", 1)
+    rows.observed("node-7", "wide", 1, state="UNAVAILABLE")
+
+    page = viewer.get("/").content.decode()
+
+    row = page[page.index('href="/models/wide/"') :]
+    assert row.index(">1!<") < row.index(">1 ×20<")
+    assert "21 servers" in page
+    assert "2 models not as desired" in page
+
+
+def test_conchs_parts_that_say_the_same_share_a_line(rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get("/").content.decode()
+
+    assert page.count("nothing has been heard of it yet") == 1

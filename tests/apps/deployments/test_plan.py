@@ -86,16 +86,18 @@ def test_a_smaller_batch_is_a_change_and_a_larger_one_is_not() -> None:
 
 
 def test_no_drift_when_the_server_serves_what_is_desired() -> None:
-    assert plan.drift({"m": {1, 2}}, {("m", 1): ("READY", ""), ("m", 2): ("READY", "")}) == []
+    assert plan.drift({"m": {1, 2}}, {"m": {1: ("READY", ""), 2: ("READY", "")}}) == []
 
 
 def test_drift_tells_missing_failed_loading_and_extra_apart() -> None:
     observed = {
-        ("m", 2): ("UNAVAILABLE", "boom"),
-        ("m", 3): ("LOADING", ""),
-        ("m", 4): ("READY", ""),
-        ("m", 5): ("UNAVAILABLE", "unloaded"),
-        ("unplaced", 1): ("READY", ""),
+        "m": {
+            2: ("UNAVAILABLE", "boom"),
+            3: ("LOADING", ""),
+            4: ("READY", ""),
+            5: ("UNAVAILABLE", "unloaded"),
+        },
+        "unplaced": {1: ("READY", "")},
     }
 
     found = plan.drift({"m": {1, 2, 3, 5}}, observed)

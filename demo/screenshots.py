@@ -1,4 +1,4 @@
-"""Makes the pictures of the documentation from a running demo: `.venv/bin/python docs/images/make.py`.
+"""Makes the pictures of the documentation from a running demo: `.venv/bin/python -m demo.screenshots`.
 
 Reads where the demo is from $CONCH_HOME/demo.json (`.conch/demo.json`); `--into FOLDER` puts the pictures elsewhere.
 To have something to look at, promote version 2 in prod a few minutes before.
@@ -15,8 +15,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-IMAGES = Path(__file__).resolve().parent
-STATE = Path(os.environ.get("CONCH_HOME") or IMAGES.parents[1] / ".conch")
+from demo.home import REPOSITORY
+
+IMAGES = REPOSITORY / "docs" / "images"
+STATE = Path(os.environ.get("CONCH_HOME") or REPOSITORY / ".conch")
 CHROMIUM = "/usr/bin/chromium"
 SIZE = {"width": 1440, "height": 900}
 DRAWN_TIMEOUT_MS = 30_000
@@ -24,7 +26,7 @@ DRAWN_TIMEOUT_MS = 30_000
 
 def main() -> None:
     """One picture after another."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = argparse.ArgumentParser(description="Makes the pictures of the documentation.")
     options.add_argument("--into", type=Path, default=IMAGES)
     options.add_argument("--url", help="where the console is, when not where the demo says")
     given = options.parse_args()
