@@ -29,7 +29,8 @@ def overview(request: HttpRequest) -> HttpResponse:
         environments=environments,
         servers=servers,
         moving=moving,
-        last=deployments.rollouts(active=False)[:CHANGES],
+        # The end of a standby changes nothing for anybody.
+        last=deployments.rollouts(active=False).exclude(kind="retire")[:CHANGES],
         parts=fleet.health(now=now),
         now=now,
     )

@@ -18,6 +18,7 @@ from apps.console.forms.fleet import (
     ServerForm,
 )
 from apps.deployments import selectors as deployments
+from apps.deployments.services import retire_server as retire
 from apps.fleet import selectors as fleet
 from apps.fleet import services
 
@@ -133,7 +134,7 @@ def retire_server(request: HttpRequest, name: str) -> HttpResponse:
     )
 
     def act(given: Mapping[str, Any]) -> str:
-        services.retire_server(actor(request), name=name, reason=given["reason"])
+        retire(actor(request), name=name, reason=given["reason"])
         return _back(request, name, f"{name} is retired.")
 
     return ask(request, question, ReasonForm(request.POST or None), act, section="servers")

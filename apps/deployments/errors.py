@@ -108,6 +108,14 @@ class ServersDown(Conflict):
     hint = "Bring it back, or leave it out on purpose by naming it in `skip`."
 
 
+class ServerMoving(Conflict):
+    """The server is part of a rollout that has not ended."""
+
+    code = "server_moving"
+    title = "A rollout is changing this server"
+    hint = "Wait until it has ended, or abort it."
+
+
 class ReasonMissing(Invalid):
     """Rolling back and unloading ask why."""
 

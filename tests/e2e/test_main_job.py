@@ -115,7 +115,7 @@ def upload(page: Page, world: World, folder: Path) -> None:
     """Version 2, over a line slow enough to see its progress; back when it is ready."""
     file = folder / "version-2.zip"
     file.write_bytes(archive(world.model, weights=os.urandom(WEIGHTS_BYTES)))
-    page.get_by_role("link", name=world.model).click()
+    page.get_by_role("link", name=world.model, exact=True).click()
     page.get_by_role("link", name="Upload a version").click()
     page.get_by_label("Archive").set_input_files(file)
     line = page.context.new_cdp_session(page)

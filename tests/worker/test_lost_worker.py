@@ -17,6 +17,7 @@ from apps.deployments import selectors, services
 from apps.fleet import repositories
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World
+from worker import engine
 
 pytestmark = pytest.mark.live
 SCRIPT = Path(__file__).with_name("lost_worker.py")
@@ -70,6 +71,45 @@ def test_a_worker_killed_in_a_step_costs_time_and_nothing_else(
     assert f"{world.model}.shadow" not in repositories.listing(world.repository)
     verbs = [event.verb for event in audit.events(subject=str(rollout.pk))]
     assert verbs == ["rollout_succeeded", "promote"]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("step", ["expose", "await_ready"])
+def test_a_worker_killed_in_a_hot_rollback_still_brings_it_to_its_end(
+    world_with_one_live: tuple[World, Callable[[], int]], step: str, moment: str
+) -> None:
+    world, upload = world_with_one_live
+    world.promote(upload())
+    rollout = services.roll_back(COMMAND, environment="prod", model=world.model, reason="slow")
+
+    died = lose_worker(rollout.runs.get().pk, step, moment)
+    ended = world.walk(rollout.pk)
+
+    assert died == -9
+    assert ended.state == "succeeded", world.told(rollout.pk)
+    assert world.ready("prod-1") == {1}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("step", ["restore", "persist"])
+def test_a_worker_killed_while_putting_back_still_puts_back(
+    world_with_one_live: tuple[World, Callable[[], int]], step: str, moment: str
+) -> None:
+    world, upload = world_with_one_live
+    rollout = services.promote(COMMAND, environment="prod", model=world.model, version=upload())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    rollout.runs.update(has_changed_server=True)
+    services.abort(COMMAND, rollout=rollout.pk, reason="wrong build")
+    engine.advance_run(rollout.runs.get().pk)
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    revert = rollout.runs.get(direction="revert")
+
+    died = lose_worker(revert.pk, step, moment)
+    ended = world.walk(rollout.pk)
+
+    assert died == -9
+    assert ended.state == "rolled_back", world.told(rollout.pk)
+    assert world.ready("prod-1") == {1}
 
 
 def test_a_step_that_kills_its_worker_every_time_is_stopped(

@@ -92,22 +92,23 @@ BROKEN = 'raise ValueError("weights missing")'
 
 
 @pytest.mark.parametrize(
-    ("parts", "code", "words"),
-    [({"execute": WRONG}, "golden_mismatch", "golden"), ({"initialize": BROKEN}, "load_refused", "weights missing")],
+    ("initialize", "execute", "code", "words"),
+    [("", WRONG, "golden_mismatch", "golden"), (BROKEN, "", "load_refused", "weights missing")],
 )
 def test_a_bad_version_never_answers_a_client_and_leaves_a_strict_server_ready(
-    make_world: MakeWorld, parts: dict[str, str], code: str, words: str
+    make_world: MakeWorld, initialize: str, execute: str, code: str, words: str
 ) -> None:
     world = make_world(strict_readiness=True)
     golden(world.model)
     world.promote(world.upload())
-    bad = world.upload(**parts)
+    bad = world.upload(initialize=initialize, execute=execute)
 
     with Traffic(world.tritons["prod-1"].grpc, world.model) as traffic:
         rollout = world.promote(bad)
 
     assert rollout.state == "rolled_back", world.told(rollout.pk)
     assert rollout.error["code"] == "shadow_failed"
+    assert rollout.error["facts"]["cause"] == code
     assert words in rollout.error["message"] + rollout.error.get("reason", "")
     assert "version 1 still serves" in rollout.error["message"]
     assert traffic.failures == []

@@ -21,6 +21,8 @@ from apps.api.shapes.fleet import (
 from apps.common.errors import IllegalTransition
 from apps.common.names import BadName
 from apps.deployments import selectors as deployments
+from apps.deployments.errors import ServerMoving
+from apps.deployments.services import retire_server
 from apps.fleet import errors, selectors, services
 from apps.serving.errors import UnknownBackend
 
@@ -136,9 +138,12 @@ class ServerRetire(_ServerChange):
     """Letting a server go."""
 
     @described(
-        "Retire a server", takes=ReasonShape, gives=ServerShape, errors=[errors.ServerUnknown, IllegalTransition]
+        "Retire a server",
+        takes=ReasonShape,
+        gives=ServerShape,
+        errors=[errors.ServerUnknown, IllegalTransition, ServerMoving],
     )
     @idempotent()
     def post(self, request: Request, name: str) -> Response:
         """For good; its name and history stay."""
-        return self.change(request, services.retire_server, name)
+        return self.change(request, retire_server, name)

@@ -9,6 +9,7 @@ from apps.deployments.services.clock import (
     schedule_warmup,
 )
 from apps.deployments.services.requests import promote, retire_standby, roll_back, unload
+from apps.deployments.services.retiring import retire_server
 from apps.deployments.services.rollouts import advance_rollout
 from apps.deployments.services.runs import (
     begin_step,
@@ -42,6 +43,7 @@ __all__ = [
     "remember",
     "renew_lease",
     "reroute",
+    "retire_server",
     "retire_standby",
     "roll_back",
     "schedule_warmup",

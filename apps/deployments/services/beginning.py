@@ -28,6 +28,7 @@ def begin(
     to: Version | None,
     reason: str,
     confirm: Collection[str],
+    left_out: Collection[str] = (),
 ) -> Rollout:
     """One rollout with a run per server. A promotion's runs go one after another, all others start at once."""
     if not servers:
@@ -41,7 +42,12 @@ def begin(
         state=RolloutState.RUNNING if is_at_once else RolloutState.QUEUED,
         from_version=placement.active,
         to_version=to,
-        plan={"hot": sorted(hot), "confirmed": sorted(confirm), "servers": [s.name for s in servers]},
+        plan={
+            "hot": sorted(hot),
+            "confirmed": sorted(confirm),
+            "servers": [server.name for server in servers],
+            "left_out": list(left_out),
+        },
         reason=reason,
         actor=actor.name,
         actor_kind=actor.kind,

@@ -18,13 +18,14 @@ from apps.deployments.errors import (
     VersionNotReady,
 )
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.placements import get_placement
+from apps.deployments.selectors.placements import get_placement, placements
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import default_target, has_passed_shadow
 from apps.deployments.services.aborting import abort_for_rollback
 from apps.deployments.services.beginning import begin, rollout_active
 from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
+from apps.fleet.errors import ServerUnknown
 from apps.fleet.models import Server
 from apps.registry import selectors as registry
 from apps.registry.models import Version
@@ -45,14 +46,21 @@ def promote(
     require(actor, "promote", environment)
     home = fleet.get_environment(environment)
     wanted = _ready_version(model, version)
-    placement, _ = Placement.objects.get_or_create(environment=home, model=wanted.model)
-    _refuse_if_moving(placement)
-    if placement.active_id == wanted.pk:
-        raise AlreadyActive(f"{wanted} is already live in {environment}")
-    _ask_about_interface(placement.active, wanted, confirm)
-    servers = [server for server in _servers(environment) if server.name not in skip]
+    placed = placements(environment=environment, model=model).defer(None).first()
+    if placed is not None:
+        _refuse_if_moving(placed)
+        if placed.active_id == wanted.pk:
+            raise AlreadyActive(f"{wanted} is already live in {environment}")
+        _ask_about_interface(placed.active, wanted, confirm)
+    every = _servers(environment)
+    _refuse_unknown(skip, every, environment)
+    servers = [server for server in every if server.name not in skip]
     _refuse_if_down(servers, environment)
-    return begin(actor, placement, RolloutKind.PROMOTE, servers, to=wanted, reason=reason, confirm=confirm)
+    placement = placed or Placement.objects.get_or_create(environment=home, model=wanted.model)[0]
+    left_out = sorted(skip)
+    return begin(
+        actor, placement, RolloutKind.PROMOTE, servers, to=wanted, reason=reason, confirm=confirm, left_out=left_out
+    )
 
 
 def roll_back(
@@ -66,7 +74,9 @@ def roll_back(
 ) -> Rollout:
     """Go back to an earlier version on all servers at once; hot where it is still loaded.
 
-    While a promotion is moving, rolling back means aborting it: it puts back what was live before.
+    While a promotion is moving, rolling back means aborting it: it puts back what was live before. A server that
+    cannot be reached is left out and named in the plan: it must not hold up the others, and once it is back it
+    loads what was persisted.
     """
     require(actor, "roll_back", environment)
     _require_reason(reason, f"rolling back {model} in {environment}")
@@ -85,8 +95,11 @@ def roll_back(
     if not has_passed_shadow(target):
         raise NeverLive(f"{target} has never been live anywhere")
     _ask_about_interface(placement.active, target, confirm)
+    every = _servers(environment)
+    reachable = [server for server in every if _is_reachable(server)] or every
+    left_out = [server.name for server in every if server not in reachable]
     return begin(
-        actor, placement, RolloutKind.ROLLBACK, _servers(environment), to=target, reason=reason, confirm=confirm
+        actor, placement, RolloutKind.ROLLBACK, reachable, to=target, reason=reason, confirm=confirm, left_out=left_out
     )
 
 
@@ -135,6 +148,12 @@ def _require_reason(reason: str, what: str) -> None:
 
 def _servers(environment: str) -> list[Server]:
     return list(fleet.servers_for_rollouts(environment))
+
+
+def _refuse_unknown(skip: Collection[str], servers: Iterable[Server], environment: str) -> None:
+    strangers = sorted(set(skip) - {server.name for server in servers})
+    if strangers:
+        raise ServerUnknown(f"{environment} has no server {', '.join(strangers)} to leave out", field="skip")
 
 
 def _refuse_if_moving(placement: Placement) -> None:

@@ -15,6 +15,7 @@ from apps.deployments import errors, selectors, services
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.services.aborting import abort_for_rollback
 from apps.deployments.services.clock import TooOften
+from apps.fleet.errors import ServerUnknown
 from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows
 
@@ -75,6 +76,50 @@ def test_a_server_that_is_down_is_named_and_can_be_left_out(rows: FleetRows) -> 
 
     assert refused.value.facts["servers"] == ["prod-2"]
     assert [run.server.name for run in rollout.runs.all()] == ["prod-1"]
+
+
+def test_a_server_to_leave_out_must_be_one_of_the_environment(rows: FleetRows) -> None:
+    with pytest.raises(ServerUnknown, match="prod-7"):
+        services.promote(COMMAND, **PROD, version=2, skip=["prod-7"])
+
+
+def test_a_rollback_leaves_out_a_server_that_is_down_and_says_so(rows: FleetRows) -> None:
+    _was_live(rows, 1)
+    Placement.objects.update(active=rows.versions["digits", 2], standby=rows.versions["digits", 1])
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+
+    assert [run.server.name for run in rollout.runs.all()] == ["prod-1"]
+    assert rollout.plan["left_out"] == ["prod-2"]
+
+
+def test_a_rollback_is_tried_on_every_server_when_none_can_be_reached(rows: FleetRows) -> None:
+    _was_live(rows, 1)
+    Placement.objects.update(active=rows.versions["digits", 2], standby=rows.versions["digits", 1])
+    Observation.objects.update(is_reachable=False)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+
+    assert rollout.runs.count() == 2
+
+
+def test_a_refused_first_promotion_leaves_no_placement(rows: FleetRows) -> None:
+    rows.model("other")
+    rows.version("other", 1)
+    Observation.objects.update(is_reachable=False)
+
+    with pytest.raises(errors.ServersDown):
+        services.promote(COMMAND, environment="prod", model="other", version=1)
+
+    assert not Placement.objects.filter(model__name="other").exists()
+
+
+def test_a_server_is_not_retired_while_a_rollout_changes_it(rows: FleetRows) -> None:
+    services.promote(COMMAND, **PROD, version=2)
+
+    with pytest.raises(errors.ServerMoving, match="prod-1"):
+        services.retire_server(COMMAND, name="prod-1", reason="old")
 
 
 def test_without_a_server_nothing_begins(rows: FleetRows) -> None:
