@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from apps.deployments.models import Placement, Rollout, StepRun
+from apps.deployments.selectors.rollouts import last_live
 from apps.deployments.selectors.work import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
 from apps.fleet import selectors as fleet
@@ -33,7 +34,13 @@ def rollback_targets(placement: Placement, *, limit: int = 10) -> list[Target]:
 
 
 def default_target(placement: Placement) -> Version | None:
-    """The standby, else the version that was live before the active one."""
+    """The standby, else the version that was live before the active one.
+
+    None right after a rollback: of two people who roll back at once, the second must not go one version further.
+    """
+    made_live = last_live(placement)
+    if made_live is not None and made_live.kind == RolloutKind.ROLLBACK:
+        return None
     return next(iter(_earlier(placement, limit=1)), None)
 
 

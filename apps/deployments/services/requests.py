@@ -19,7 +19,7 @@ from apps.deployments.errors import (
 )
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.placements import get_placement, placements
-from apps.deployments.selectors.rollouts import active_rollout
+from apps.deployments.selectors.rollouts import active_rollout, last_live
 from apps.deployments.selectors.targets import default_target, has_passed_shadow
 from apps.deployments.services.aborting import abort_for_rollback
 from apps.deployments.services.beginning import begin, rollout_active
@@ -89,7 +89,7 @@ def roll_back(
         placement = get_placement(environment, model)
     target = _ready_version(model, to) if to is not None else default_target(placement)
     if target is None:
-        raise NothingToRollBackTo(f"{model} in {environment}: no earlier version was ever live there")
+        raise NothingToRollBackTo(f"{model} in {environment}: {_why_no_target(placement)}")
     if placement.active_id == target.pk:
         raise AlreadyActive(f"{target} is already live in {environment}")
     if not has_passed_shadow(target):
@@ -131,6 +131,13 @@ def retire_standby(placement: Placement) -> Rollout | None:
         )
     except (RolloutActive, PlacementChanged):
         return None
+
+
+def _why_no_target(placement: Placement) -> str:
+    made_live = last_live(placement)
+    if made_live is not None and made_live.kind == RolloutKind.ROLLBACK:
+        return f"{made_live} by {made_live.actor} has just rolled it back"
+    return "no earlier version was ever live there"
 
 
 def _ready_version(model: str, number: int) -> Version:

@@ -146,6 +146,24 @@ def test_there_is_nothing_to_roll_back_to_before_a_second_version_was_live(rows:
         services.roll_back(COMMAND, **PROD, reason="slow")
 
 
+def test_a_second_rollback_does_not_go_one_version_further_by_itself(rows: FleetRows) -> None:
+    placement, versions = rows.placements["digits", "prod"], rows.versions
+    for kind, old, new in (("promote", 1, 2), ("promote", 2, 3), ("rollback", 3, 2)):
+        Rollout.objects.create(
+            placement=placement,
+            kind=kind,
+            state="succeeded",
+            from_version=versions["digits", old],
+            to_version=versions["digits", new],
+            actor="ci",
+            actor_kind="token",
+        )
+    Placement.objects.update(active=versions["digits", 2])
+
+    with pytest.raises(errors.NothingToRollBackTo, match="by ci has just rolled it back"):
+        services.roll_back(COMMAND, **PROD, reason="slow")
+
+
 def test_a_version_that_never_passed_a_shadow_cannot_be_rolled_back_to(rows: FleetRows) -> None:
     with pytest.raises(errors.NeverLive, match="version 3"):
         services.roll_back(COMMAND, **PROD, to=3, reason="slow")
