@@ -36,11 +36,11 @@ def main() -> None:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] * (os.geteuid() == 0))
         with signed_in(browser, demo, theme="light") as page:
             take(page, "/", given.into / "fleet.png")
-            take(page, "/models/digits/?range=900", given.into / "model.png", height=1180)
+            take(page, "/models/digits/?range=900", given.into / "model.png", height=1000)
             take(page, newest_rollout(page), given.into / "rollout.png")
-            take(page, "/servers/prod-1/?range=900", given.into / "server.png", height=1180)
+            take(page, "/servers/prod-1/?range=900", given.into / "server.png", height=1000)
         with signed_in(browser, demo, theme="dark") as page:
-            take(page, "/models/digits/?range=900", given.into / "model-dark.png", height=1180)
+            take(page, "/models/digits/?range=900", given.into / "model-dark.png", height=1000)
         browser.close()
 
 

@@ -77,7 +77,7 @@ def fleet(
     rows = [as_seen(row, now) for row in rows]
     shown = tuple(_row(row, environments) for row in rows)
     lines = tuple(line(rollout) for rollout in moving)
-    changes = tuple(line(rollout) for rollout in last)
+    changes = _changes(last)
     summary, tone = _summary(rows, servers, len(lines))
     return Fleet(
         moving=lines,
@@ -90,6 +90,18 @@ def fleet(
         changes=changes,
         ended=changes[0].sentence if changes else "",
     )
+
+
+def _changes(last: Iterable["Rollout"]) -> tuple[Line, ...]:
+    """One line each; the way back stands beside the change that made what is live, once."""
+    seen: set[int] = set()
+    lines = []
+    for rollout in last:
+        shown = line(rollout)
+        lines.append(replace(shown, back_url="") if rollout.placement_id in seen else shown)
+        if shown.chip.tone == "ok":
+            seen.add(rollout.placement_id)
+    return tuple(lines)
 
 
 def _unwell(parts: Iterable["Part"]) -> tuple[tuple[str, str], ...]:

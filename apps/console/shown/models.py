@@ -161,7 +161,7 @@ def speed_of(target: Target) -> str:
     """How quickly a rollback to it goes: `hot: instant`, `cold: about 40 s`."""
     if target.is_hot:
         return HOT_WORDS
-    return f"cold: about {target.expected_s:.0f} s" if target.expected_s else "cold: must be loaded first"
+    return f"cold: about {max(1, round(target.expected_s))} s" if target.expected_s else "cold: must be loaded first"
 
 
 def _warmup(placement: "Placement | None") -> tuple[str, datetime | None]:

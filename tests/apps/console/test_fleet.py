@@ -145,6 +145,16 @@ def test_the_fleet_tells_what_changed_last_and_offers_the_way_back(rows: FleetRo
     assert "/models/digits/in/staging/roll-back/" in changes
 
 
+def test_the_way_back_stands_once_beside_the_change_that_made_what_is_live(rows: FleetRows, viewer: Client) -> None:
+    rows.rollout("digits", "staging", 2, 1, kind="rollback")
+    rows.rollout("digits", "staging", 1, 2)
+    rows.rollout("digits", "staging", 2, 1, state="rolled_back")
+
+    page = viewer.get("/").content.decode()
+
+    assert page.count("/models/digits/in/staging/roll-back/") == 1
+
+
 def test_what_was_put_back_already_offers_no_way_back(rows: FleetRows, viewer: Client) -> None:
     rows.placements["digits", "staging"].active = rows.versions["digits", 1]
     rows.placements["digits", "staging"].save()
