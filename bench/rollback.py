@@ -51,7 +51,9 @@ def _roll_back(stack: Stack) -> tuple[float, dict[str, Any]]:
     """One hot rollback, then version 2 again; milliseconds, and what each part of it took by Conch's own record."""
     stack.wait_hot(CONCH_MODEL, 1)
     begun: list[dict[str, Any]] = []
-    took_s = timed(lambda: begun.append(stack.roll_back(CONCH_MODEL)), stack.tritons, version=1, model=CONCH_MODEL)
+    took_s = timed(
+        lambda: begun.append(stack.roll_back(CONCH_MODEL, to=1)), stack.tritons, version=1, model=CONCH_MODEL
+    )
     ended = stack.wait(begun[0])
     if sorted(ended["plan"]["hot"]) != sorted(server.name for server in stack.tritons):
         raise RuntimeError(f"this rollback was not hot: {ended['plan']}")
