@@ -81,10 +81,10 @@ class Part:
 
     def live(self, request: HttpRequest) -> Live:
         """How the browser asks for this part again."""
-        query = request.GET.copy()
-        query["part"], query["updated"] = self.name, self.stamp
+        query, stamp = request.GET.copy(), self.stamp
+        query["part"], query["updated"] = self.name, stamp
         every_s = MOVING_EVERY_S if self.is_moving else CALM_EVERY_S
-        return Live(f"{request.path}?{query.urlencode()}", self.stamp, every_s, self.ended)
+        return Live(f"{request.path}?{query.urlencode()}", stamp, every_s, self.ended)
 
 
 def live_page(request: HttpRequest, template: str, *parts: Part, section: str, **context: Any) -> HttpResponse:

@@ -15,6 +15,7 @@ from apps.registry import selectors as registry
 
 ROWS = 50
 CHANGES = 6
+SERVER_ROWS = 80
 SERVER_STATES = ("active", "checking", "refused", "retired")
 
 
@@ -72,6 +73,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         observed=fleet.observed(server=name),
         placements=deployments.placements(environment=found.environment.name),
         now=timezone.now(),
+        most_rows=None if request.GET.get("rows") == "all" else SERVER_ROWS,
     )
     return live_page(
         request,

@@ -21,7 +21,7 @@ from apps.metrics import catalogue
 from apps.registry import selectors as registry
 
 if TYPE_CHECKING:
-    from apps.deployments.models import Probe, Rollout
+    from apps.deployments.models import Placement, Probe, Rollout
     from apps.registry.models import Model, Version
 
 ROWS = 50
@@ -62,9 +62,10 @@ def models(request: HttpRequest) -> HttpResponse:
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """One model: what is live, its charts, its history, the buttons."""
     found = registry.get_model(name)
-    shown = _cards(found)
+    placements = list(deployments.placements(model=name).select_related("warmup_schedule"))
+    shown = _cards(found, placements)
     rows = Paginator(registry.versions(name), VERSIONS).get_page(request.GET.get("page"))
-    history = History(_lines(name), _versions(found, rows))
+    history = History(_lines(name), _versions(found, rows, placements))
     is_moving = any(card.moving for card in shown)
     ended = history.lines[0].sentence if history.lines and not is_moving else ""
     return live_page(
@@ -78,15 +79,14 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         slo=slo_of(found),
         aliases=registry.aliases(name),
         samples=registry.samples(name),
-        probes=_probes(name),
+        probes=_probes(placements),
         **_chart_choice(request, [card.environment for card in shown]),
     )
 
 
-def _cards(model: "Model") -> tuple[Card, ...]:
+def _cards(model: "Model", placements: "list[Placement]") -> tuple[Card, ...]:
     environments, servers = list(fleet.environments()), list(fleet.servers(state="active"))
     row = as_seen(deployments.fleet_rows([model], environments, servers)[0], timezone.now())
-    placements = list(deployments.placements(model=model.name).select_related("warmup_schedule"))
     last: dict[int, Rollout] = {}
     for rollout in deployments.rollouts(model=model.name, active=False)[:HISTORY]:
         last.setdefault(rollout.placement_id, rollout)
@@ -104,8 +104,7 @@ def _lines(name: str) -> tuple[Line, ...]:
     return tuple(line(rollout) for rollout in deployments.rollouts(model=name)[:HISTORY])
 
 
-def _versions(model: "Model", rows: "Iterable[Version]") -> tuple[VersionLine, ...]:
-    placements = list(deployments.placements(model=model.name))
+def _versions(model: "Model", rows: "Iterable[Version]", placements: "list[Placement]") -> tuple[VersionLine, ...]:
     aliases = _aliases(model)
     return tuple(version_line(version, placements, aliases) for version in rows)
 
@@ -117,9 +116,9 @@ def _aliases(model: "Model") -> dict[int, list[str]]:
     return found
 
 
-def _probes(name: str) -> "list[Probe]":
+def _probes(placements: "list[Placement]") -> "list[Probe]":
     """The last requests Conch itself made to the model, over all environments."""
-    found = [probe for p in deployments.placements(model=name) for probe in deployments.probes(p, limit=PROBES)]
+    found = [probe for placement in placements for probe in deployments.probes(placement, limit=PROBES)]
     return sorted(found, key=lambda probe: probe.at, reverse=True)[:PROBES]
 
 

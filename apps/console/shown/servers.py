@@ -67,6 +67,7 @@ class ServerPage:
     line: ServerLine
     facts: Facts
     rows: tuple[VersionRow, ...]
+    more_rows: int
     problem: Problem | None
     warnings: tuple[Problem, ...]
     cordoned_at: datetime | None
@@ -111,9 +112,15 @@ def _seen(server: "Server", now: datetime) -> Chip:
 
 
 def server_page(
-    server: "Server", *, observed: Iterable["ObservedVersion"], placements: Iterable["Placement"], now: datetime
+    server: "Server",
+    *,
+    observed: Iterable["ObservedVersion"],
+    placements: Iterable["Placement"],
+    now: datetime,
+    most_rows: int | None,
 ) -> ServerPage:
-    """Everything about one server."""
+    """Everything about one server; of its rows the first `most_rows`, or all."""
+    rows = tuple(_rows(list(observed), placements))
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
@@ -126,7 +133,8 @@ def server_page(
             found=tuple(_found(finding)),
             extensions=", ".join(map(str, observation.extensions)) if observation else "",
         ),
-        rows=tuple(_rows(list(observed), placements)),
+        rows=rows[:most_rows],
+        more_rows=len(rows) - len(rows[:most_rows]),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
         cordoned_at=server.cordoned_at if _is_cordoned(server) else None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from apps.deployments import plan
 from apps.deployments.models import Placement, Rollout, Run
-from apps.deployments.selectors.placements import placements
+from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, ObservedVersion, Server
 from apps.registry.models import Model
@@ -36,7 +36,7 @@ class Row:
 def fleet_rows(models: list[Model], environments: list[Environment], servers: list[Server]) -> list[Row]:
     """Rows for these models over these servers; cells are keyed by environment name."""
     names = [model.name for model in models]
-    placed = _placements(models)
+    placed = _placements(models, environments)
     observed = _observed(names, servers)
     moving = _moving(models)
     by_environment: dict[str, list[Server]] = defaultdict(list)
@@ -44,7 +44,7 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
         by_environment[server.environment.name].append(server)
     rows = []
     for model in models:
-        mine = {name: p for (model_id, name), p in placed.items() if model_id == model.pk}
+        mine = placed[model.pk]
         cells = {
             environment.name: [
                 _cell(server, model, mine.get(environment.name), observed[server.pk], moving)
@@ -96,9 +96,16 @@ def _cell(
     return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
 
 
-def _placements(models: list[Model]) -> dict[tuple[int, str], Placement]:
-    found = placements().filter(model__in=models)
-    return {(placement.model_id, placement.environment.name): placement for placement in found}
+def _placements(models: list[Model], environments: list[Environment]) -> Mapping[int, dict[str, Placement]]:
+    """By model and environment's name. Both are known already: they are put in, not read again for every row."""
+    by_model = {model.pk: model for model in models}
+    by_environment = {environment.pk: environment for environment in environments}
+    found: dict[int, dict[str, Placement]] = defaultdict(dict)
+    versions = Placement.objects.select_related("active", "standby").defer(*without_large("active", "standby"))
+    for placement in versions.filter(model__in=models, environment__in=environments):
+        placement.model, placement.environment = by_model[placement.model_id], by_environment[placement.environment_id]
+        found[placement.model_id][placement.environment.name] = placement
+    return found
 
 
 def _observed(names: list[str], servers: list[Server]) -> Mapping[int, plan.Seen]:

@@ -46,7 +46,7 @@ def default_target(placement: Placement) -> Version | None:
 
 def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
     """Servers of the placement on which `to` is loaded, unchanged on disk since, and can stand alone at once."""
-    if placement.active is None or not _configs_agree(placement.active, to):
+    if placement.active is None:
         return frozenset()
     kept = ObservedVersion.objects.filter(
         # An unknown stamp is no proof: NULL = NULL is not true in SQL either.
@@ -57,7 +57,8 @@ def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
         server__environment=placement.environment,
         server__observation__is_reachable=True,
     )
-    return frozenset(kept.values_list("server__name", flat=True))
+    names = frozenset(kept.values_list("server__name", flat=True))
+    return names if names and _configs_agree(placement.active, to) else frozenset()
 
 
 def has_passed_shadow(version: Version) -> bool:

@@ -184,3 +184,19 @@ def test_conchs_parts_that_say_the_same_share_a_line(rows: FleetRows, viewer: Cl
     page = viewer.get("/").content.decode()
 
     assert page.count("nothing has been heard of it yet") == 1
+
+
+def test_a_server_with_many_rows_shows_the_troubled_ones_first_and_all_when_asked(
+    rows: FleetRows, viewer: Client
+) -> None:
+    for number in range(100):
+        rows.observed("prod-1", f"other-{number:03}", 1)
+    rows.observed("prod-1", "digits", 1, state="UNAVAILABLE", reason="weights missing")
+
+    first, whole = (viewer.get(f"/servers/prod-1/{query}").content.decode() for query in ("", "?rows=all"))
+
+    assert "weights missing" in first
+    assert "other-099" not in first
+    assert '<a href="?rows=all">Show ' in first
+    assert "other-099" in whole
+    assert "?rows=all" not in whole.split("<table>")[1].split("</section>")[0]
