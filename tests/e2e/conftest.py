@@ -1,6 +1,5 @@
 """A real browser in front of the console."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,31 +11,6 @@ from playwright.sync_api import BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from tests.factories.fleets import FleetRows, small_fleet
-
-# Playwright runs an event loop in the test's thread; the tests themselves are as synchronous as any.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-
-CHROMIUM = "/usr/bin/chromium"
-QUIET = (
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@pytest.fixture(scope="session")
-def base_url() -> str:
-    """None for all: each test has a server of its own. (pytest-base-url's own fixture warns under pytest 9.)"""
-    return ""
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """The system's Chromium, without its own errands; root has no sandbox."""
-    root = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    return browser_type_launch_args | {"executable_path": CHROMIUM, "args": [*QUIET, *root]}
 
 
 @pytest.fixture

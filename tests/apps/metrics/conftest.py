@@ -3,7 +3,6 @@
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -44,24 +43,3 @@ def known_past(past: Prometheus, settings: Settings) -> datetime:
     """Charts are asked of the Prometheus with the known past; its last moment."""
     settings.CONCH = {**settings.CONCH, "prometheus_url": past.url, "scrape_interval_s": 15}
     return datetime.fromtimestamp(PAST.end_s, tz=UTC)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def queries_beside_the_browser() -> Iterator[None]:
-    """Playwright's loop lives in this thread, where Django then suspects asynchronous code; there is none."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        yield
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium, talking to nobody but the page."""
-    quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
-    flags = [*quiet, "--disable-sync", "--no-sandbox"]
-    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": flags}
-
-
-@pytest.fixture(scope="session")
-def base_url() -> None:
-    """None: pages are opened by whole addresses."""
