@@ -23,7 +23,6 @@ from demo.supervisor import stop_all
 
 ENVIRONMENT = "prod"
 SERVERS = ("prod-1", "prod-2")
-HOT_WITHIN_S = 30.0
 
 
 class Stack:
