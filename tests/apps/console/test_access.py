@@ -25,6 +25,29 @@ def test_signing_in_never_leads_elsewhere(db: None) -> None:
     assert answer.headers["Location"] == "/"
 
 
+def test_after_ten_failures_even_the_right_password_has_to_wait_a_minute(db: None) -> None:
+    User.objects.create_superuser("alice", password=PASSWORD)
+    guesser = Client()
+    for _ in range(10):
+        guesser.post("/sign-in/", {"username": "alice", "password": "a guess"})
+
+    answer = guesser.post("/sign-in/", {"username": "alice", "password": PASSWORD})
+
+    assert answer.status_code == 429
+    assert "Wait a minute" in answer.content.decode()
+
+
+def test_failures_from_elsewhere_lock_nobody_out(db: None) -> None:
+    User.objects.create_superuser("alice", password=PASSWORD)
+    guesser = Client(REMOTE_ADDR="10.0.0.66")
+    for _ in range(11):
+        guesser.post("/sign-in/", {"username": "alice", "password": "a guess"})
+
+    answer = Client().post("/sign-in/", {"username": "alice", "password": PASSWORD})
+
+    assert answer.status_code == 302
+
+
 def test_a_wrong_password_is_said_without_saying_which_part_was_wrong(db: None) -> None:
     User.objects.create_superuser("alice", password=PASSWORD)
 
