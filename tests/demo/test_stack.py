@@ -6,10 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +19,7 @@ from demo.home import REPOSITORY
 from demo.parts.ports import free_port
 from tests.demo.home import shared_home
 from tests.demo.processes import command_lines, process_ids, wait_for_none
+from tests.fixtures.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("stack")]
 START_TIMEOUT_S = 300
@@ -66,19 +66,6 @@ def get(url: str, *, token: str = "") -> Any:
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     with urllib.request.urlopen(request, timeout=20) as answer:
         return json.load(answer)
-
-
-def eventually(is_so: Callable[[], bool], *, timeout_s: float = 60.0) -> bool:
-    """Ask until it is so; what could not be asked is not so."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        try:
-            if is_so():
-                return True
-        except OSError:
-            pass
-        time.sleep(0.3)
-    return False
 
 
 def served_rates(demo: dict[str, Any]) -> dict[str, float]:

@@ -1,8 +1,6 @@
 """What dies is started again, and it is said."""
 
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from demo.parts.part import Part
 from demo.parts.process import Child
 from demo.supervisor import Supervisor, Watch, stop_all
+from tests.fixtures.waiting import eventually
 
 
 class Sleeper(Part):
@@ -26,13 +25,6 @@ class Sleeper(Part):
 
     def is_ready(self) -> bool:
         return True
-
-
-def eventually(is_so: Callable[[], bool], *, timeout_s: float = 15.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return is_so()
 
 
 def test_a_killed_part_is_started_again_and_named(tmp_path: Path) -> None:

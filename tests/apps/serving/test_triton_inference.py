@@ -12,6 +12,7 @@ from apps.serving.protocol import ServingBackend, Tensor
 from demo.parts.triton import Triton
 from tests.apps.serving.conftest import load
 from tests.factories.triton_models import ask, config_text, ones, python_model
+from tests.fixtures.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -145,6 +146,8 @@ def test_statistics_count_requests_and_failures_in_microseconds(triton: Triton, 
     ask(backend, "counted")
     with pytest.raises(InferenceFailed):
         backend.infer("counted", None, [Tensor("x", "FP32", np.full((1, 4), 13))])
+    # Triton answers first and counts afterwards.
+    assert eventually(lambda: backend.statistics("counted")[0].failure_count == 1)
 
     (counted,) = backend.statistics("counted")
 
