@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.console.door import Part, live_page, page
 from apps.console.ranges import chosen_range
+from apps.console.shown.comparisons import comparison_page
 from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
 from apps.console.shown.rollouts import Line, line
@@ -28,6 +29,8 @@ ROWS = 50
 VERSIONS = 15
 HISTORY = 20
 SHADOWS = 5
+COMPARED = 200
+NUMBER_DIGITS = 20
 PROBES = 10
 
 
@@ -151,4 +154,25 @@ def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
         section="models",
         model=found.model,
         number=number,
+    )
+
+
+def compare(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """One version beside another: configuration by meaning, files by content."""
+    found = registry.get_version(name, number)
+    others = registry.versions(name).exclude(artifact=None).exclude(number=number)
+    numbers = list(others.values_list("number", flat=True)[:COMPARED])
+    asked = request.GET.get("with", "")
+    default = max((one for one in numbers if one < number), default=numbers[0] if numbers else 0)
+    other = int(asked) if asked.isdecimal() and len(asked) < NUMBER_DIGITS else default
+    shown = comparison_page(registry.compare_versions(name, other, number)) if other else None
+    return page(
+        request,
+        "registry/version_compare.html",
+        section="models",
+        model=found.model,
+        number=number,
+        other=other,
+        numbers=numbers,
+        shown=shown,
     )

@@ -40,6 +40,7 @@ urlpatterns = [
     page("models/<str:name>/samples/<str:sample>/remove/", change_registry.remove_sample, "remove_sample"),
     page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),
     page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
+    page("models/<str:name>/versions/<int:number>/compare/", registry.compare, "compare"),
     page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
     page("models/<str:name>/versions/<int:number>/archive/", change_live.archive, "archive"),
     page("models/<str:name>/in/<str:environment>/promote/", change_live.promote, "promote"),

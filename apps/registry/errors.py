@@ -54,6 +54,14 @@ class VersionNotReady(Conflict):
     title = "The version is not ready"
 
 
+class VersionUnchecked(Conflict):
+    """The version has no configuration to look at: it was rejected, or is not checked yet."""
+
+    code = "version_unchecked"
+    title = "The version has no configuration"
+    hint = "Compare versions that have passed their check."
+
+
 class NumberInvalid(Invalid):
     """Not a version number that a server can load."""
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Max, Q, QuerySet
 
-from apps.registry.errors import ModelUnknown, SampleUnknown, VersionUnknown
+from apps.registry.comparison import Comparison, compare
+from apps.registry.errors import ModelUnknown, SampleUnknown, VersionUnchecked, VersionUnknown
 from apps.registry.models import Alias, Artifact, Model, Sample, Version
 
 
@@ -42,6 +43,15 @@ def get_version(model_name: str, number: int) -> Version:
     if found is None:
         raise VersionUnknown(f"model {model.name!r} has no version {number}", field="version")
     return found
+
+
+def compare_versions(model_name: str, number: int, other: int) -> Comparison:
+    """From one version of a model to another; both must have passed their check."""
+    sides = [get_version(model_name, one) for one in (number, other)]
+    for side in sides:
+        if side.artifact is None:
+            raise VersionUnchecked(f"{side} is {side.state}: it has no configuration to compare", version=side.number)
+    return compare(*sides)
 
 
 def next_number(model: Model) -> int:

@@ -136,6 +136,25 @@ class ModelConfig:
     notes: tuple[str, ...] = ()
 
 
+class ConfigEffect(StrEnum):
+    """What a difference between two configurations does to those who use and run the model."""
+
+    INTERFACE = "interface"
+    RESTART = "restart"
+    NO_RESTART = "no_restart"
+    NOT_USED = "not_used"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDifference:
+    """One field that differs: its path, and its value on each side as JSON-shaped values, None where it is absent."""
+
+    path: str
+    before: Any
+    after: Any
+    effect: ConfigEffect
+
+
 class ConfigFormat(Protocol):
     """How a make of server writes a model's configuration."""
 
@@ -158,6 +177,9 @@ class ConfigFormat(Protocol):
 
         Give it two results of `effective`: what the uploaded files said of warm-up is replaced there.
         """
+
+    def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
+        """What changes from one to the other, whatever their layout; empty when they mean the same."""
 
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
+from apps.serving.protocol import ConfigEffect
 
 STATES = ("received", "checking", "ready", "rejected", "archived")
 
@@ -90,6 +91,47 @@ class VersionDetailShape(VersionShape):
     config = serializers.DictField(help_text="The parsed model configuration.")
     config_text = serializers.CharField(help_text="The model configuration as uploaded.")
     files = FileShape(many=True, source="artifact.files", default=list, help_text="None before it is checked.")
+
+
+class DiffFilter(Shape):
+    """Compared with what."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """`with` is a word of Python's own, so it cannot be declared."""
+        number = serializers.IntegerField(min_value=1, max_value=2**63 - 1, help_text="The version it goes to.")
+        return {"with": number}
+
+
+class ConfigDifferenceShape(Shape):
+    """One field of the configuration that differs."""
+
+    path = serializers.CharField(help_text="`input[pixels].dims`, `parameters.threshold.string_value`")
+    before = JsonField(allow_null=True)
+    after = JsonField(allow_null=True)
+    effect = serializers.ChoiceField(
+        choices=[str(effect) for effect in ConfigEffect],
+        help_text="`interface`: clients notice; `restart`: a loaded version restarts; `no_restart`: instances only; "
+        "`not_used`: Conch decides it instead.",
+    )
+
+
+class FileDifferenceShape(Shape):
+    """One file that was added, removed or changed."""
+
+    path = serializers.CharField()
+    before_bytes = serializers.IntegerField(allow_null=True, help_text="Null: added.")
+    after_bytes = serializers.IntegerField(allow_null=True, help_text="Null: removed.")
+
+
+class ComparisonShape(Shape):
+    """What changes from one version to another: by meaning, whatever the files' layout."""
+
+    is_same = serializers.BooleanField()
+    config = ConfigDifferenceShape(many=True)
+    files = FileDifferenceShape(many=True)
+    text = serializers.ListField(
+        child=serializers.CharField(), help_text="A unified diff of both configurations, written the same way."
+    )
 
 
 class VersionUpload(Shape):

@@ -14,7 +14,14 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import HEADER, idempotent
 from apps.api.shapes.common import ReasonShape
-from apps.api.shapes.registry import VersionDetailShape, VersionFilter, VersionShape, VersionUpload
+from apps.api.shapes.registry import (
+    ComparisonShape,
+    DiffFilter,
+    VersionDetailShape,
+    VersionFilter,
+    VersionShape,
+    VersionUpload,
+)
 from apps.api.uploads import ReceivingHandler, too_large
 from apps.common.errors import IllegalTransition
 from apps.deployments import services as deployments
@@ -98,6 +105,21 @@ class Version(ApiView):
     def get(self, request: Request, name: str, number: int) -> Response:
         """With its configuration, files, remarks and, when it was rejected, why."""
         return Response(self.shape(VersionDetailShape, selectors.get_version(name, number)))
+
+
+class VersionDiff(ApiView):
+    """Two versions side by side."""
+
+    @described(
+        "Compare two versions",
+        gives=ComparisonShape,
+        filters=DiffFilter,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, errors.VersionUnchecked],
+    )
+    def get(self, request: Request, name: str, number: int) -> Response:
+        """From this version to `with`: the configuration by meaning, the files by content."""
+        other = filters(DiffFilter, request)["with"]
+        return Response(self.shape(ComparisonShape, selectors.compare_versions(name, number, other)))
 
 
 class VersionArchive(ApiView):

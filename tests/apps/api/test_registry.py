@@ -124,3 +124,33 @@ def test_a_sample_is_added_listed_and_removed(ci: Client) -> None:
     assert listed[0]["inputs"] == [{**SAMPLE["inputs"][0]}]  # type: ignore[dict-item]
     assert removed.status_code == 204
     assert not Sample.objects.exists()
+
+
+def test_two_versions_are_compared_by_meaning(ci: Client) -> None:
+    one, other = rows.version(1), rows.version(2)
+    one.config, other.config = {"max_batch_size": 8}, {"max_batch_size": 4, "instance_group": [{"count": 2}]}
+    other.artifact.files = [{"path": "version/model.py", "size_bytes": 7, "sha256": "f"}]  # type: ignore[union-attr]
+    for row in (one, other, other.artifact):
+        row.save()  # type: ignore[union-attr]
+
+    told = ci.get("/api/v1/models/digits/versions/1/diff?with=2").json()
+
+    assert told["is_same"] is False
+    assert told["config"] == [
+        {"path": "instance_group", "before": None, "after": [{"count": 2}], "effect": "no_restart"},
+        {"path": "max_batch_size", "before": 8, "after": 4, "effect": "interface"},
+    ]
+    assert told["files"] == [{"path": "version/model.py", "before_bytes": None, "after_bytes": 7}]
+    assert "-max_batch_size: 8" in told["text"]
+
+
+def test_a_version_that_was_never_checked_has_nothing_to_compare(ci: Client) -> None:
+    rows.version(1)
+    unchecked = rows.version(2, state="rejected")
+    unchecked.artifact = None
+    unchecked.save()
+
+    answer = ci.get("/api/v1/models/digits/versions/1/diff?with=2")
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "version_unchecked")
+    assert ci.get("/api/v1/models/digits/versions/1/diff").json()["errors"][0]["field"] == "with"

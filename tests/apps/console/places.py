@@ -15,6 +15,7 @@ PAGES = (
     f"{MODEL}alias/",
     f"{MODEL}versions/2/",
     f"{MODEL}versions/3/",
+    f"{MODEL}versions/2/compare/",
     f"{MODEL}versions/2/promote/",
     f"{MODEL}versions/2/archive/",
     f"{MODEL}in/prod/promote/",

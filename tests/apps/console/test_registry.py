@@ -126,3 +126,32 @@ def test_models_are_found_by_name_and_owner(rows: FleetRows, viewer: Client) -> 
 
     assert "fraud" in page
     assert "/models/digits/" not in page
+
+
+def test_two_versions_are_shown_side_by_side(rows: FleetRows, viewer: Client) -> None:
+    Version.objects.filter(model__name="digits", number=1).update(config={"max_batch_size": 8})
+    Version.objects.filter(model__name="digits", number=2).update(config={"max_batch_size": 4})
+
+    page = viewer.get("/models/digits/versions/2/compare/").content.decode()
+
+    assert "digits 1 → 2" in page
+    assert "! interface" in page
+    assert "version/weights.npz" in page
+
+
+def test_a_version_without_another_has_nothing_to_compare_with(rows: FleetRows, viewer: Client) -> None:
+    rows.model("lonely")
+    rows.version("lonely", 1)
+
+    page = viewer.get("/models/lonely/versions/1/compare/").content.decode()
+
+    assert "Nothing to compare with" in page
+
+
+def test_the_same_bytes_under_two_numbers_are_the_same(rows: FleetRows, viewer: Client) -> None:
+    one, other = rows.versions["digits", 1], rows.versions["digits", 2]
+    Version.objects.filter(pk=other.pk).update(artifact=one.artifact)
+
+    page = viewer.get("/models/digits/versions/2/compare/?with=1").content.decode()
+
+    assert "They are the same" in page

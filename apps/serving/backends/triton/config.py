@@ -8,11 +8,11 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig as ConfigMessage
 
 from apps.common.text import SHOWN_CHARS, printable
-from apps.serving.backends.triton import warmup
+from apps.serving.backends.triton import differences, spelling, warmup
 from apps.serving.backends.triton.document import datatype, to_document, to_message
 from apps.serving.backends.triton.rules import check
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.protocol import ModelConfig, Signature, Tensor, TensorSpec
+from apps.serving.protocol import ConfigDifference, ModelConfig, Signature, Tensor, TensorSpec
 
 # What the backend opens when the configuration names no file.
 REQUIRED_FILES = {
@@ -75,6 +75,10 @@ class PbtxtFormat:
     def can_stand_beside(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         """Whether a load that goes from one effective configuration to the other restarts nothing."""
         return bool(_telling_part(one) == _telling_part(other))
+
+    def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
+        """What changes from one to the other, whatever their layout; empty when they mean the same."""
+        return tuple(differences.between(one, other))
 
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
@@ -143,5 +147,6 @@ def _telling_part(document: Mapping[str, Any]) -> Any:
 
 def _unparsable(error: text_format.ParseError) -> ConfigUnparsable:
     line, column = error.GetLine() or 0, error.GetColumn() or 0
-    cause = printable(_PLACE.sub("", str(error)), limit=SHOWN_CHARS)
-    return ConfigUnparsable(f"config.pbtxt, line {line}, column {column}: {cause}", line=line, column=column)
+    cause, meant = spelling.mend(_PLACE.sub("", str(error)))
+    message = f"config.pbtxt, line {line}, column {column}: {printable(cause, limit=SHOWN_CHARS)}"
+    return ConfigUnparsable(message, line=line, column=column, **({"meant": meant} if meant else {}))
