@@ -41,7 +41,7 @@ def sweep(now: datetime) -> None:
         wake("conch.advance_rollout", rollout_id=rollout_id)
     for run_id in deployments.due_runs(now):
         wake("conch.advance_run", run_id=run_id)
-    for version_id in registry_services.sweep_versions(now):
+    for version_id in registry_services.due_versions(now):
         wake("conch.check_version", version_id=version_id)
     for server_id in fleet_services.sweep_servers(now):
         wake("conch.introduce_server", server_id=server_id)
@@ -103,9 +103,13 @@ def _warm(one: _WarmUp) -> tuple[int | None, str]:
 
 
 def tidy(now: datetime) -> None:
-    """Old probes and kept answers, and what killed workers left in repositories."""
+    """Old probes and kept answers, and what killed workers left in the store and in repositories."""
     services.forget_old_probes(now)
     idempotency.forget(now=now)
+    try:
+        registry_services.sweep_store()
+    except ControlPlaneError as error:
+        log.warning("the artifact store could not be tidied: %s", error.message)
     moving = {rollout.placement.model.name for rollout in deployments.moving_rollouts()}
     for repository in fleet.repositories():
         try:

@@ -5,6 +5,7 @@ to wait, a later one takes the claim over, because the process that held it died
 write its answer any more.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -52,6 +53,11 @@ def claim(actor: Actor, *, key: str, fingerprint: str, lease: timedelta, now: da
     except IntegrityError:
         return _second(owner, key=key, fingerprint=fingerprint, lease=lease, now=now)
     return Claim(row.pk, now)
+
+
+def request_key(actor: Actor, key: str) -> str:
+    """What a row keeps of the request that made it, so that a repeat finds the row where the answer was lost."""
+    return hashlib.sha256(f"{_owner(actor)}\n{key}".encode()).hexdigest() if key else ""
 
 
 def keep(held: Claim, *, status: int, body: Any) -> None:

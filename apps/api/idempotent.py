@@ -56,6 +56,11 @@ def idempotent(lease: timedelta = LEASE) -> Callable[[View], View]:
     return wrap
 
 
+def request_key(request: Request) -> str:
+    """What a row keeps of the request that made it; empty when it cannot be told from others."""
+    return idempotency.request_key(actor_of(request), request.headers.get(HEADER, ""))
+
+
 def _first(held: idempotency.Claim, work: Callable[[], Response]) -> Response:
     try:
         response = work()

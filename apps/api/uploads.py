@@ -1,4 +1,4 @@
-"""Receiving files: straight to disk, never past the limit, hashed on the way when a repeat must be recognised."""
+"""Receiving files: straight to disk, never past the limit, hashed on the way."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
 
-from apps.registry.errors import StoreFull, UploadTooLarge
+from apps.registry.artifacts import STORE
+from apps.registry.errors import UploadTooLarge
+from apps.registry.services import Landed, Upload
 
 CHUNK_BYTES = 2**20
 
 
 class ReceivingHandler(TemporaryFileUploadHandler):
-    """Writes files to disk as they come in; `is_hashed` keeps each one's SHA-256 with it."""
+    """Writes files to disk as they come in, and keeps each one's SHA-256 with it."""
 
     chunk_size = CHUNK_BYTES
 
-    def __init__(self, request: HttpRequest, *, limit_bytes: int, is_hashed: bool) -> None:
+    def __init__(self, request: HttpRequest, *, limit_bytes: int) -> None:
         super().__init__(request)
         # On the artifacts' own file system: a large upload must not fill the one of /tmp.
         Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
         self._limit_bytes = limit_bytes
-        self._is_hashed = is_hashed
         self._sha256 = hashlib.sha256()
         self._received_bytes = 0
 
@@ -41,18 +42,18 @@ class ReceivingHandler(TemporaryFileUploadHandler):
         if self._received_bytes > self._limit_bytes:
             self.upload_interrupted()
             raise too_large(self._limit_bytes)
-        if self._is_hashed:
-            self._sha256.update(raw_data)
-        try:
-            super().receive_data_chunk(raw_data, start)
-        except OSError as error:
-            self.upload_interrupted()
-            raise StoreFull(f"the upload could not be written to its temporary file: {error.strerror}") from error
+        self._sha256.update(raw_data)
+        with STORE.faults(Path(settings.FILE_UPLOAD_TEMP_DIR), doing="receiving an upload"):
+            try:
+                super().receive_data_chunk(raw_data, start)
+            except OSError:
+                self.upload_interrupted()
+                raise
 
     def file_complete(self, file_size: int) -> UploadedFile[bytes] | None:
-        """The file, carrying its digest when one was asked for."""
+        """The file, carrying its digest."""
         file: Any = super().file_complete(file_size)
-        if file is not None and self._is_hashed:
+        if file is not None:
             file.sha256 = self._sha256.hexdigest()
         return file  # type: ignore[no-any-return]
 
@@ -60,6 +61,13 @@ class ReceivingHandler(TemporaryFileUploadHandler):
 def too_large(limit_bytes: int) -> UploadTooLarge:
     """The refusal of an upload over the limit."""
     return UploadTooLarge(f"the upload has more than {limit_bytes:,} bytes", field="file", limit_bytes=limit_bytes)
+
+
+def as_upload(file: UploadedFile[bytes]) -> Upload:
+    """The file as services take it; what the handler wrote and hashed is neither copied nor read again."""
+    digest = str(getattr(file, "sha256", ""))
+    landed = Landed(Path(file.temporary_file_path()), digest) if digest else None  # type: ignore[attr-defined]
+    return Upload(str(file.name), file.chunks(), file.size, landed)
 
 
 def digest_of(file: UploadedFile[bytes]) -> str:

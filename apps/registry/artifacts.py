@@ -11,27 +11,37 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.common.errors import ControlPlaneError
+from apps.common.disk import Disk, flush_directory
 from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmpty, UploadTooLarge
 
 # `receiving` is where the web server keeps a file while it still comes in; see FILE_UPLOAD_TEMP_DIR.
 INCOMING, STAGING, RECEIVING = "incoming", "staging", "receiving"
-# Left free for everybody else on the file system.
-RESERVE_BYTES = 16 << 20
 LEFTOVER_AGE_S = 3_600
 SEALED_FILE_MODE = 0o444
+# The reserve is left for everybody else on the file system.
+STORE = Disk(full=StoreFull, broken=StoreBroken, reserve_bytes=16 << 20)
+faults, require_room = STORE.faults, STORE.require_room
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A whole file that lies on the store's file system already, and its SHA-256."""
+
+    path: Path
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A file on its way in: its name as the sender gave it, its bytes piece by piece, its size if known.
 
-    For Django's uploaded files: `Upload(file.name, file.chunks(), file.size)`.
+    For Django's uploaded files: `Upload(file.name, file.chunks(), file.size)`. One that has `landed` is not copied.
     """
 
     filename: str
     chunks: Iterable[bytes]
     size_bytes: int | None = None
+    landed: Landed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +54,41 @@ class Received:
 
 
 def receive(store: Path, upload: Upload, *, limit_bytes: int) -> Received:
-    """Stream the upload into the store; on any failure nothing of it is left."""
+    """Bring the upload into the store, hashed on the way; on any failure nothing of it is left."""
     if upload.size_bytes is not None:
         _require_small(upload.size_bytes, limit_bytes)
-    name = secrets.token_hex(16)
-    target = store / INCOMING / name
-    with faults(store, needed_bytes=upload.size_bytes or 0):
+    target = store / INCOMING / secrets.token_hex(16)
+    with faults(store, doing="receiving an upload", needed_bytes=upload.size_bytes or 0):
         target.parent.mkdir(parents=True, exist_ok=True)
-        require_room(store, upload.size_bytes or 0)
         try:
-            received = _stream(upload, target, limit_bytes=limit_bytes)
+            received = _take(upload.landed, target) if upload.landed else None
+            received = received or _copy(store, upload, target, limit_bytes=limit_bytes)
         except BaseException:
             target.unlink(missing_ok=True)
             raise
         flush_directory(target.parent)
     return received
+
+
+def _take(landed: Landed, target: Path) -> Received | None:
+    """The landed file under a second name; None where it lies on another file system."""
+    try:
+        os.link(landed.path, target)
+    except OSError as error:
+        if error.errno in {errno.EXDEV, errno.EPERM, errno.EMLINK}:
+            return None
+        raise
+    with target.open("rb") as reader:
+        os.fsync(reader.fileno())
+        size = os.fstat(reader.fileno()).st_size
+    if not size:
+        raise UploadEmpty("the upload has no bytes", field="file")
+    return Received(name=target.name, digest=landed.digest, size_bytes=size)
+
+
+def _copy(store: Path, upload: Upload, target: Path, *, limit_bytes: int) -> Received:
+    require_room(store, upload.size_bytes or 0)
+    return _stream(upload, target, limit_bytes=limit_bytes)
 
 
 def _stream(upload: Upload, target: Path, *, limit_bytes: int) -> Received:
@@ -111,7 +141,7 @@ def drop_incoming(store: Path, name: str) -> None:
 def staging(store: Path) -> Iterator[Path]:
     """A fresh directory in the store; what is still in it at the end is removed."""
     directory = store / STAGING / secrets.token_hex(16)
-    with faults(store):
+    with faults(store, doing="making a folder to unpack in"):
         directory.mkdir(parents=True)
     try:
         yield directory
@@ -121,7 +151,7 @@ def staging(store: Path) -> Iterator[Path]:
 
 def seal(fresh: Path, target: Path) -> None:
     """Flush `fresh` and rename it to its lasting place; the same bytes sealed before are kept instead."""
-    with faults(target.parent.parent):
+    with faults(target.parent.parent, doing="sealing an artifact"):
         for directory, _, files in os.walk(fresh):
             for name in files:
                 os.chmod(os.path.join(directory, name), SEALED_FILE_MODE)
@@ -160,39 +190,3 @@ def _changed_at(entry: "os.DirEntry[str]") -> float:
         return entry.stat(follow_symlinks=False).st_mtime
     except FileNotFoundError:
         return time.time()
-
-
-def require_room(store: Path, needed_bytes: int) -> None:
-    """StoreFull unless `needed_bytes` and a reserve fit."""
-    free = shutil.disk_usage(store).free
-    if free < needed_bytes + RESERVE_BYTES:
-        raise StoreFull(
-            f"{needed_bytes:,} bytes are needed and {free:,} are free in the artifact store",
-            needed_bytes=needed_bytes,
-            free_bytes=free,
-        )
-
-
-@contextmanager
-def faults(store: Path, *, needed_bytes: int = 0) -> Iterator[None]:
-    """Turn what the operating system says within into Conch's errors."""
-    try:
-        yield
-    except OSError as error:
-        raise _fault(error, store, needed_bytes) from error
-
-
-def _fault(error: OSError, store: Path, needed_bytes: int) -> ControlPlaneError:
-    said = f"artifact store {store}: {error.strerror or error}"
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return StoreFull(f"{said}; {needed_bytes:,} bytes were needed", needed_bytes=needed_bytes)
-    return StoreBroken(said)
-
-
-def flush_directory(directory: Path) -> None:
-    """Make renames within the directory last through a power cut."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

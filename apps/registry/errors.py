@@ -114,6 +114,7 @@ class StoreFull(ControlPlaneError):
 
     code = "store_full"
     http_status = 507
+    retryable = True
     title = "The artifact store is full"
     hint = "Free some space on the file system of CONCH_ARTIFACTS_DIR, then upload again."
 
@@ -123,6 +124,7 @@ class StoreBroken(ControlPlaneError):
 
     code = "store_broken"
     http_status = 503
+    retryable = True
     title = "The artifact store could not be read or written"
     hint = "Check the file system of CONCH_ARTIFACTS_DIR, then upload again."
 

@@ -57,6 +57,7 @@ class Version(models.Model):
 
     `number` is Triton's version directory. `incoming` names the received file until it is checked.
     `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs.
+    `request_key` tells the request that made it from any other, so that the same one sent again finds it.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = VERSION_MOVES
@@ -82,6 +83,7 @@ class Version(models.Model):
     ready_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     checks_begun = models.PositiveSmallIntegerField(default=0)
+    request_key = models.CharField(max_length=64, blank=True)
 
     class Meta:
         constraints = [
@@ -90,7 +92,10 @@ class Version(models.Model):
             ),
             models.CheckConstraint(name="version_number_is_positive", condition=Q(number__gte=1)),
         ]
-        indexes = [models.Index(fields=["state", "lease_until"], name="version_due")]
+        indexes = [
+            models.Index(fields=["state", "lease_until"], name="version_due"),
+            models.Index(fields=["request_key"], condition=~Q(request_key=""), name="version_by_request"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.model} version {self.number}"

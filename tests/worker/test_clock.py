@@ -80,3 +80,23 @@ def test_a_store_that_cannot_be_used_is_told_and_hides_no_other_part(
     assert "Not a directory" in found["artifacts"].message
     assert found["worker"].is_well
     assert found["beat"].is_well
+
+
+def test_a_store_that_cannot_be_swept_keeps_nothing_else_from_being_done(
+    db: None, tmp_path: Path, settings: Settings
+) -> None:
+    rows = FleetRows()
+    rows.environment("here")
+    root = tmp_path / "here"
+    (root / "m.shadow").mkdir(parents=True)
+    os.utime(root / "m.shadow", (0, 0))
+    Repository.objects.update(path=str(root))
+    (tmp_path / "store" / "staging").mkdir(parents=True)
+    (tmp_path / "store" / "incoming" / "old").mkdir(parents=True)
+    os.utime(tmp_path / "store" / "incoming" / "old", (0, 0))
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": tmp_path / "store"}
+
+    clock.sweep(timezone.now())
+    clock.tidy(timezone.now())
+
+    assert os.listdir(root) == []

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.access import services as access
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
-from apps.api.idempotent import HEADER, idempotent
+from apps.api.idempotent import idempotent, request_key
 from apps.api.shapes.common import ReasonShape
 from apps.api.shapes.registry import (
     ComparisonShape,
@@ -22,7 +22,7 @@ from apps.api.shapes.registry import (
     VersionShape,
     VersionUpload,
 )
-from apps.api.uploads import ReceivingHandler, too_large
+from apps.api.uploads import ReceivingHandler, as_upload, too_large
 from apps.common.errors import IllegalTransition
 from apps.deployments import services as deployments
 from apps.deployments.errors import VersionInUse
@@ -41,8 +41,7 @@ class Versions(ApiView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Set where files go before anything can begin to read them."""
-        handler = ReceivingHandler(request, limit_bytes=_limit_bytes(), is_hashed=HEADER in request.headers)
-        request.upload_handlers = [handler]
+        request.upload_handlers = [ReceivingHandler(request, limit_bytes=_limit_bytes())]
         return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -92,9 +91,9 @@ class Versions(ApiView):
         It is `received`, then `checking`; then `ready`, or `rejected` with an `error`. `url` tells which.
         """
         wanted = asked(VersionUpload, request)
-        file = wanted.pop("file")
-        upload = services.Upload(file.name, file.chunks(), file.size)
-        version = services.add_version(self.actor(), model=name, upload=upload, **wanted)
+        upload = as_upload(wanted.pop("file"))
+        key = request_key(request)
+        version = services.add_version(self.actor(), model=name, upload=upload, request_key=key, **wanted)
         return self.started(self.shape(VersionShape, version))
 
 

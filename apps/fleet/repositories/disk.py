@@ -1,6 +1,5 @@
-"""Durable steps on a disk: stage, copy while hashing, flush, rename. Failures get Conch's names here."""
+"""Durable steps in a repository: stage, copy while hashing, flush, rename."""
 
-import errno
 import hashlib
 import os
 import shutil
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from apps.common.disk import CHUNK_BYTES, Disk, digest_of, flush_directory
 from apps.fleet.errors import (
     ArtifactDamaged,
     RepositoryBroken,
@@ -17,31 +17,17 @@ from apps.fleet.errors import (
     RepositoryNotWritable,
 )
 
-CHUNK_BYTES = 1 << 20
-# Left free beyond what a version needs: config files, byte code, the server's own files.
-RESERVE_BYTES = 4 << 20
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+__all__ = ["digest_of", "faults", "flush_directory", "require_room"]
 
-
-@contextmanager
-def faults(root: Path, *, doing: str, needed_bytes: int = 0) -> Iterator[None]:
-    """Turn what the operating system says within into Conch's errors."""
-    try:
-        yield
-    except OSError as error:
-        raise _fault(error, root, doing=doing, needed_bytes=needed_bytes) from error
-
-
-def _fault(error: OSError, root: Path, *, doing: str, needed_bytes: int) -> Exception:
-    said = f"{root}: {doing}: {error.strerror or error}"
-    if error.errno in _FULL:
-        return RepositoryFull(f"{said}; {needed_bytes:,} bytes were needed", needed_bytes=needed_bytes, path=str(root))
-    if error.errno in _FORBIDDEN:
-        return RepositoryNotWritable(said, path=str(root))
-    if not root.is_dir():
-        return RepositoryMissing(f"{root}: there is no such directory", path=str(root))
-    return RepositoryBroken(said, path=str(root))
+REPOSITORY = Disk(
+    full=RepositoryFull,
+    broken=RepositoryBroken,
+    forbidden=RepositoryNotWritable,
+    missing=RepositoryMissing,
+    # Beyond what a version needs: config files, byte code, the server's own files.
+    reserve_bytes=4 << 20,
+)
+faults, require_room = REPOSITORY.faults, REPOSITORY.require_room
 
 
 def staging_root(root: Path) -> Path:
@@ -62,18 +48,6 @@ def staged(root: Path) -> Iterator[Path]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def require_room(root: Path, needed_bytes: int) -> None:
-    """RepositoryFull unless `needed_bytes` and a reserve fit."""
-    free = shutil.disk_usage(root).free
-    if free < needed_bytes + RESERVE_BYTES:
-        raise RepositoryFull(
-            f"{root}: {needed_bytes:,} bytes are needed and {free:,} are free",
-            needed_bytes=needed_bytes,
-            free_bytes=free,
-            path=str(root),
-        )
 
 
 def copy_checked(source: Path, target: Path, *, sha256: str) -> None:
@@ -97,21 +71,6 @@ def write_text(target: Path, text: str) -> None:
         writer.write(text)
         writer.flush()
         os.fsync(writer.fileno())
-
-
-def digest_of(path: Path) -> str:
-    """The file's SHA-256, as hexadecimal."""
-    with path.open("rb") as reader:
-        return hashlib.file_digest(reader, "sha256").hexdigest()
-
-
-def flush_directory(directory: Path) -> None:
-    """Make renames within the directory last through a power cut."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def flush_tree(top: Path) -> None:

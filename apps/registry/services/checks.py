@@ -1,5 +1,6 @@
 """Checking received versions: a worker's work, under a lease, never twice at once."""
 
+import logging
 import os
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -23,9 +24,12 @@ from apps.registry.models import Artifact, Version
 from apps.registry.states import VersionState
 from apps.serving.protocol import Signature
 
+log = logging.getLogger(__name__)
 PENDING = (VersionState.RECEIVED, VersionState.CHECKING)
 # A check is begun once; again only when its worker was lost or broke.
 MOST_CHECKS = 5
+# The store is full or away: the bytes are fine, so their check waits, a minute at a time.
+STORE_WAIT = timedelta(seconds=60)
 
 
 class _LeaseLost(Exception):
@@ -56,7 +60,8 @@ class _Lease:
 def check_version(version_id: int, *, now: datetime) -> None:
     """Unpack and check a received version: it becomes `ready`, or `rejected` with its error kept.
 
-    Safe to deliver twice or to two workers: one holds the lease, the other goes home.
+    Safe to deliver twice or to two workers: one holds the lease, the other goes home. What is the store's fault
+    and not the upload's is kept as its error too, and the check is begun again later.
     """
     version = _claim(version_id, now=now)
     if version is None:
@@ -66,7 +71,7 @@ def check_version(version_id: int, *, now: datetime) -> None:
     except _LeaseLost:
         return
     except ControlPlaneError as error:
-        has_ended = _finish(version, VersionState.REJECTED, error=error_document(error))
+        has_ended = _put_off(version, error) if error.retryable else _reject(version, error)
     if has_ended:
         artifacts.drop_incoming(selectors.store(), version.incoming)
 
@@ -97,7 +102,7 @@ def _check(version: Version) -> bool:
     limits = Limits(settings.CONCH["max_entries"], settings.CONCH["max_unpacked_bytes"])
     with artifacts.staging(store) as staging:
         lease = _Lease(version, staging)
-        with artifacts.faults(store, needed_bytes=version.size_bytes):
+        with artifacts.faults(store, doing=f"unpacking {version}", needed_bytes=version.size_bytes):
             checked = intake.check(
                 archive,
                 staging,
@@ -109,6 +114,22 @@ def _check(version: Version) -> bool:
         lease.renew()
         artifacts.seal(checked.directory, selectors.directory_of(version.digest))
         return _accept(version, checked)
+
+
+def _reject(version: Version, error: ControlPlaneError) -> bool:
+    return _finish(version, VersionState.REJECTED, error=error_document(error))
+
+
+def _put_off(version: Version, error: ControlPlaneError) -> bool:
+    """Wait for the store; a check that could not be made is not one that ended its worker."""
+    log.warning("%s: the check waits: %s", version, error.message)
+    mine = Version.objects.filter(pk=version.pk, state=VersionState.CHECKING, lease_until=version.lease_until)
+    mine.update(
+        lease_until=timezone.now() + STORE_WAIT,
+        checks_begun=F("checks_begun") - 1,
+        error=error_document(error),
+    )
+    return False
 
 
 @transaction.atomic
@@ -131,6 +152,7 @@ def _accept(version: Version, checked: Checked) -> bool:
         config=dict(config.document),
         signature=signature_document(config.signature),
         remarks=list(checked.remarks),
+        error={},
         ready_at=timezone.now(),
     )
 
@@ -165,8 +187,14 @@ def signature_document(signature: Signature) -> dict[str, Any]:
     }
 
 
-def sweep_versions(now: datetime) -> list[int]:
-    """Versions whose check was never begun or whose worker went silent; old leftovers in the store go."""
-    waiting = Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True)
-    artifacts.sweep(selectors.store(), keep_incoming=set(waiting))
+def due_versions(now: datetime) -> list[int]:
+    """Versions whose check was never begun, was put off, or whose worker went silent."""
     return list(_due(now).order_by("pk").values_list("pk", flat=True))
+
+
+def sweep_store() -> None:
+    """Remove old leftovers in the artifact store that no waiting version names; a StoreBroken says why it could not."""
+    waiting = Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True)
+    store = selectors.store()
+    with artifacts.faults(store, doing="removing leftovers"):
+        artifacts.sweep(store, keep_incoming=set(waiting))

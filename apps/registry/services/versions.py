@@ -4,7 +4,9 @@ import re
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
+from apps.access.idempotency import KEPT_FOR
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
@@ -23,14 +25,24 @@ _COMMIT = re.compile(r"[0-9A-Za-z._/-]{0,64}")
 
 
 def add_version(
-    actor: Actor, *, model: str, upload: Upload, number: int | None = None, git_commit: str = "", notes: str = ""
+    actor: Actor,
+    *,
+    model: str,
+    upload: Upload,
+    number: int | None = None,
+    git_commit: str = "",
+    notes: str = "",
+    request_key: str = "",
 ) -> Version:
     """Receive a version's bytes; a worker checks them, and the version becomes `ready` or `rejected`.
 
-    The bytes are streamed before any transaction is opened; if the row cannot be made they go again.
+    The bytes are streamed before any transaction is opened; if the row cannot be made they go again. The same
+    request sent again, told by its `request_key`, gets the version it made.
     """
     require(actor, "add_version")
     owner = selectors.get_model(model)
+    if made := _made_before(owner, request_key):
+        return made
     _check_texts(git_commit=git_commit, notes=notes)
     if number is not None:
         _check_number(owner, number)
@@ -40,17 +52,31 @@ def add_version(
         "git_commit": git_commit,
         "notes": printable(notes),
         "created_by": actor.name,
+        "request_key": request_key,
     }
     try:
-        return _keep(actor, owner, received, number, fields)
+        version = _keep(actor, owner, received, number, fields)
     except BaseException:
         artifacts.drop_incoming(selectors.store(), received.name)
         raise
+    if version.incoming != received.name:
+        artifacts.drop_incoming(selectors.store(), received.name)
+    return version
+
+
+def _made_before(model: Model, request_key: str) -> Version | None:
+    """The version that this very request has made, when it died before it could answer."""
+    if not request_key:
+        return None
+    since = timezone.now() - KEPT_FOR
+    return Version.objects.filter(model=model, request_key=request_key, created_at__gte=since).first()
 
 
 @transaction.atomic
 def _keep(actor: Actor, owner: Model, received: Received, number: int | None, fields: dict[str, str]) -> Version:
     model = Model.objects.select_for_update().get(pk=owner.pk)
+    if made := _made_before(model, fields["request_key"]):
+        return made
     chosen = selectors.next_number(model) if number is None else number
     _check_number(model, chosen)
     try:

@@ -149,3 +149,14 @@ def test_of_the_same_request_sent_at_once_one_starts_something(ci: Client) -> No
     assert {answer.json()["code"] for answer in answers if answer.status_code == 409} <= {"request_in_progress"}
     assert Rollout.objects.count() == 1
     assert promote(ci).status_code == 202
+
+
+def test_an_upload_whose_answer_was_lost_makes_no_second_version(ci: Client) -> None:
+    rows.model()
+    first = upload(ci, b"same")
+    IdempotencyKey.objects.update(status=None, body=None, created_at=timezone.now() - timedelta(hours=1))
+
+    again = upload(ci, b"same")
+
+    assert (again.status_code, again.json()["number"]) == (202, first.json()["number"])
+    assert Version.objects.count() == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apps.registry import artifacts
-from apps.registry.artifacts import Upload
+from apps.registry.artifacts import Landed, Upload
 from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmpty, UploadTooLarge
 from tests.apps.registry.conftest import files_under
 
@@ -25,6 +25,17 @@ def test_received_bytes_are_kept_whole_under_their_digest(tmp_path: Path) -> Non
 
     assert artifacts.incoming(tmp_path, received.name).read_bytes() == content
     assert (received.digest, received.size_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
+
+
+def test_a_file_that_has_landed_is_neither_copied_nor_read(tmp_path: Path) -> None:
+    landed = tmp_path / "landed"
+    landed.write_bytes(b"bytes")
+
+    received = artifacts.receive(tmp_path, Upload("m.zip", [], 5, Landed(landed, "its digest")), limit_bytes=PLENTY)
+
+    kept = artifacts.incoming(tmp_path, received.name)
+    assert (received.digest, received.size_bytes, kept.read_bytes()) == ("its digest", 5, b"bytes")
+    assert kept.samefile(landed)
 
 
 def test_memory_does_not_grow_with_the_upload(tmp_path: Path) -> None:

@@ -155,11 +155,11 @@ def test_a_check_whose_worker_died_is_due_again_and_ends(receive: Receive) -> No
     now = timezone.now()
     Version.objects.filter(pk=version.pk).update(state="checking", lease_until=now - timedelta(seconds=1))
 
-    due = services.sweep_versions(now)
+    due = services.due_versions(now)
     services.check_version(version.pk, now=now)
 
     version.refresh_from_db()
-    assert (due, version.state, services.sweep_versions(now)) == ([version.pk], "ready", [])
+    assert (due, version.state, services.due_versions(now)) == ([version.pk], "ready", [])
 
 
 def test_a_check_that_breaks_its_worker_every_time_is_stopped(receive: Receive, settings: Settings) -> None:
@@ -174,7 +174,35 @@ def test_a_check_that_breaks_its_worker_every_time_is_stopped(receive: Receive, 
 
     version.refresh_from_db()
     assert (version.state, version.error["code"]) == ("rejected", "check_kept_dying")
-    assert services.sweep_versions(now + timedelta(days=1)) == []
+    assert services.due_versions(now + timedelta(days=1)) == []
+
+
+def test_a_store_that_fails_during_the_check_loses_nothing(receive: Receive, store: Path) -> None:
+    version = receive(zipped(good()))
+    (store / "staging").write_text("in the way")
+    now = timezone.now()
+
+    for attempt in range(7):
+        services.check_version(version.pk, now=now + timedelta(hours=attempt))
+
+    version.refresh_from_db()
+    assert (version.state, version.error["code"]) == ("checking", "store_broken")
+    assert services.due_versions(timezone.now()) == []
+    (store / "staging").unlink()
+    services.check_version(version.pk, now=now + timedelta(hours=7))
+    version.refresh_from_db()
+    assert (version.state, version.error) == ("ready", {})
+
+
+def test_the_same_request_sent_again_gets_the_version_it_made(receive: Receive, store: Path) -> None:
+    first = receive(zipped(good()), request_key="k" * 64)
+    before = files_under(store)
+
+    second = receive(zipped(good()), request_key="k" * 64)
+    other = receive(zipped(good()), request_key="l" * 64)
+
+    assert (second.pk, other.number) == (first.pk, 2)
+    assert len(files_under(store)) == len(before) + 1
 
 
 def test_a_received_file_that_is_gone_is_said(receive: Receive, store: Path) -> None:
