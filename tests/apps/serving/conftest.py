@@ -1,4 +1,7 @@
-"""A real Triton with an empty repository per test file, and how to ask it."""
+"""A Triton with an empty repository per test file, real and simulated, and how to ask it.
+
+Whatever a test here says of one is said of both: that is what the simulated one is held by.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,15 +15,26 @@ from apps.serving.backends.triton.config import CONFIG
 from apps.serving.protocol import Address, IndexEntry, Readiness, ServingBackend
 from demo.parts.triton import Triton
 from tests.factories.triton_models import config_text
-from tests.fixtures.tritons import StartTriton
+from tests.fixtures.tritons import StartTriton, real_tritons, simulated_tritons
 
 ANSWER_WITHIN_S = 5.0
 LOAD_WITHIN_S = 60.0
 
 
+@pytest.fixture(scope="module", params=["simulated", pytest.param("real", marks=pytest.mark.live)])
+def start_triton(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartTriton]:
+    if request.param == "real":
+        made = real_tritons(request.getfixturevalue("triton_environment"), tmp_path_factory)
+    else:
+        made = simulated_tritons(request.getfixturevalue("simulated_fleet"), tmp_path_factory)
+    with made as start:
+        yield start
+
+
 @pytest.fixture(scope="module")
 def triton(start_triton: StartTriton) -> Triton:
-    return start_triton("staging-1")
+    server: Triton = start_triton("staging-1")
+    return server
 
 
 @pytest.fixture(scope="module")

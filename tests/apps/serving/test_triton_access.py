@@ -13,12 +13,11 @@ from tests.apps.serving.conftest import backend_of, effective, link_shadow, load
 from tests.factories.triton_models import TRIVIAL, ask, python_model
 from tests.fixtures.tritons import StartTriton
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module")
 def restricted(start_triton: StartTriton) -> Triton:
-    return start_triton("restricted-1", restricted_key="conch-control=s3cret")
+    server: Triton = start_triton("restricted-1", restricted_key="conch-control=s3cret")
+    return server
 
 
 def test_a_triton_says_who_it_is(backend: ServingBackend) -> None:

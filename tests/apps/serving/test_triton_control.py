@@ -20,8 +20,6 @@ from tests.apps.serving.conftest import (
 )
 from tests.factories.triton_models import TRIVIAL, ask, python_model
 
-pytestmark = pytest.mark.live
-
 
 def test_a_version_loads_by_override_with_no_config_on_disk(triton: Triton, backend: ServingBackend) -> None:
     python_model(triton.repository, "bare", 1)

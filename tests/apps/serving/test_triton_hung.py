@@ -13,8 +13,6 @@ from tests.apps.serving.conftest import backend_of, effective, lines, load, wait
 from tests.factories.triton_models import ask, python_model
 from tests.fixtures.tritons import StartTriton
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture
 def hung(start_triton: StartTriton) -> Iterator[ServingBackend]:
@@ -23,6 +21,8 @@ def hung(start_triton: StartTriton) -> Iterator[ServingBackend]:
     backend = connect(Address(name="hung-1", grpc=server.grpc), 0.5)
     assert backend.is_live()
     server.pause()
+    # The signal arrives when it arrives: the questions of the tests come after it.
+    wait_for(lambda: not _is_live(backend))
     yield backend
     server.resume()
 

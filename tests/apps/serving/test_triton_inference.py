@@ -14,8 +14,6 @@ from tests.apps.serving.conftest import load
 from tests.factories.triton_models import ask, config_text, ones, python_model
 from tests.fixtures.waiting import eventually
 
-pytestmark = pytest.mark.live
-
 ECHO = """\
 import triton_python_backend_utils as pb
 

@@ -130,7 +130,7 @@ def test_another_make_of_inference_server_is_not_taken_for_a_triton() -> None:
         backend_at(port).describe()
 
 
-@live
+@pytest.mark.parametrize("start_triton", [pytest.param("real", marks=live)], indirect=True)
 def test_tritons_http_port_given_as_grpc_is_told_apart(triton: Triton) -> None:
     with pytest.raises(NotAnInferenceServer, match="speaks HTTP/1, not gRPC") as refused:
         backend_at(triton.ports.http).describe()
@@ -138,7 +138,6 @@ def test_tritons_http_port_given_as_grpc_is_told_apart(triton: Triton) -> None:
     assert "gRPC port" in refused.value.hint
 
 
-@live
 def test_a_forked_child_asks_over_a_channel_of_its_own(triton: Triton, backend: ServingBackend) -> None:
     assert backend.is_live()
     parents = channels.client(triton.grpc)
@@ -155,7 +154,6 @@ def test_a_forked_child_asks_over_a_channel_of_its_own(triton: Triton, backend: 
     assert channels.client(triton.grpc) is parents
 
 
-@live
 def test_many_threads_share_one_backend(backend: ServingBackend) -> None:
     with ThreadPoolExecutor(max_workers=16) as threads:
         answers = list(threads.map(lambda _: backend.describe().name, range(200)))
@@ -163,7 +161,6 @@ def test_many_threads_share_one_backend(backend: ServingBackend) -> None:
     assert answers == ["triton"] * 200
 
 
-@live
 def test_a_closed_backend_opens_again_and_harms_no_other_of_the_same_server(triton: Triton) -> None:
     one, other = backend_at(triton.ports.grpc), backend_at(triton.ports.grpc)
     assert one.is_live()

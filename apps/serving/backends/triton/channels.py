@@ -22,6 +22,8 @@ OPTIONS: list[tuple[str, int]] = [
     ("grpc.min_reconnect_backoff_ms", 5_000),
     ("grpc.max_reconnect_backoff_ms", 1_000),
     ("grpc.client_idle_timeout_ms", 300_000),
+    # Else a forked child's new channel takes up its parent's connection, which is dead there (seen 2 times in 5).
+    ("grpc.use_local_subchannel_pool", 1),
     # Servers are reached directly; a proxy for the outside must not see the control key.
     ("grpc.enable_http_proxy", 0),
 ]
