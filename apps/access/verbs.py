@@ -38,6 +38,7 @@ VERBS: Mapping[str, Role] = {
     "cordon_server": OPERATOR,
     "add_environment": ADMIN,
     "update_environment": ADMIN,
+    "change_policy": ADMIN,
     "add_repository": ADMIN,
     "add_server": ADMIN,
     "update_server": ADMIN,

@@ -27,7 +27,7 @@ VERSIONS = 100
 def promote(request: HttpRequest, name: str, environment: str = "", number: int | None = None) -> HttpResponse:
     """Bring a version live in an environment."""
     model = registry.get_model(name)
-    homes = [home for home in fleet.environments() if environment in ("", home.name)]
+    homes = [home for home in deployments.with_policies(fleet.environments()) if environment in ("", home.name)]
     if number is None:
         versions = list(registry.versions(name).filter(state="ready").values_list("number", flat=True)[:VERSIONS])
     else:
@@ -43,7 +43,9 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
         title=f"Promote {name}" + (f" {number}" if number else "") + (f" in {environment}" if environment else ""),
         button=_promote_words(environment) if environment and number is None else "Promote",
         back=reverse("console:model", args=[name]),
-        consequences=tuple(_promotion(home.name, home.standby_window_s, places.get(home.name)) for home in homes),
+        consequences=tuple(
+            _promotion(home.name, deployments.policy_in(home).standby_window_s, places.get(home.name)) for home in homes
+        ),
         follows="version" if environment and number is None else "",
     )
 

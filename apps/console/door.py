@@ -156,7 +156,7 @@ def is_dialog(request: HttpRequest) -> bool:
 
 
 def _blame_field(form: forms.Form, error: ControlPlaneError) -> None:
-    field = str(error.facts.get("field", ""))
+    field = str(error.facts.get("field", "")).partition(".")[0]
     if field in form.fields:
         form.add_error(field, error.message)
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 from apps.console.door import Part, live_page, page
 from apps.console.ranges import chosen_range
 from apps.console.shown import matrix
+from apps.console.shown.environments import environment_line
 from apps.console.shown.servers import server_line, server_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -92,6 +93,6 @@ def environments(request: HttpRequest) -> HttpResponse:
         request,
         "fleet/environment_list.html",
         section="environments",
-        environments=fleet.environments(),
+        environments=[environment_line(one) for one in deployments.with_policies(fleet.environments())],
         repositories=fleet.repositories(),
     )

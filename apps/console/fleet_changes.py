@@ -141,30 +141,25 @@ def retire_server(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def add_environment(request: HttpRequest) -> HttpResponse:
-    """Add an environment with its policy."""
+    """Add an environment; it begins with the default policy."""
     form = EnvironmentForm(request.POST or None)
     question = Question("Add an environment", "Add environment", reverse(ENVIRONMENTS))
 
     def act(given: Mapping[str, Any]) -> str:
-        services.add_environment(actor(request), name=given["name"], **_policy(given))
+        services.add_environment(actor(request), name=given["name"], rank=given["rank"])
         return reverse(ENVIRONMENTS)
 
     return ask(request, question, form, act, section="environments")
 
 
 def change_environment(request: HttpRequest, name: str) -> HttpResponse:
-    """Change an environment's rank, standby window and deadline."""
+    """Change an environment's rank."""
     environment = fleet.get_environment(name)
-    initial = {
-        "rank": environment.rank,
-        "standby_minutes": environment.standby_window_s // 60,
-        "progress_deadline_s": environment.progress_deadline_s,
-    }
-    form = EnvironmentForm(request.POST or None, is_new=False, initial=initial)
+    form = EnvironmentForm(request.POST or None, is_new=False, initial={"rank": environment.rank})
     question = Question(f"Change {name}", "Save", reverse(ENVIRONMENTS))
 
     def act(given: Mapping[str, Any]) -> str:
-        services.update_environment(actor(request), name=name, **_policy(given))
+        services.update_environment(actor(request), name=name, rank=given["rank"])
         return reverse(ENVIRONMENTS)
 
     return ask(request, question, form, act, section="environments")
@@ -180,14 +175,6 @@ def add_repository(request: HttpRequest) -> HttpResponse:
         return reverse(ENVIRONMENTS)
 
     return ask(request, question, form, act, section="environments")
-
-
-def _policy(given: Mapping[str, Any]) -> dict[str, int]:
-    return {
-        "rank": given["rank"],
-        "standby_window_s": given["standby_minutes"] * 60,
-        "progress_deadline_s": given["progress_deadline_s"],
-    }
 
 
 def _pressed(request: HttpRequest) -> ReasonlessForm:

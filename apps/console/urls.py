@@ -6,7 +6,7 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, registry
+from apps.console import access, audit, deployments, fleet, policies, registry
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -58,6 +58,7 @@ urlpatterns = [
     page("environments/", fleet.environments, "environments"),
     page("environments/add/", change_fleet.add_environment, "add_environment"),
     page("environments/<str:name>/change/", change_fleet.change_environment, "change_environment"),
+    page("environments/<str:name>/policy/", policies.change_policy, "change_policy"),
     page("repositories/add/", change_fleet.add_repository, "add_repository"),
     page("rollouts/", deployments.rollouts, "rollouts"),
     page("rollouts/<int:rollout_id>/", deployments.rollout, "rollout"),

@@ -15,6 +15,22 @@ class RolloutUnknown(NotFound):
     code = "rollout_unknown"
 
 
+class PolicyInvalid(Invalid):
+    """An environment's policy names something that cannot be; `field` says where."""
+
+    code = "policy_invalid"
+    title = "The policy is not valid"
+    hint = "Mend the fields that are named; docs/operations.md has a policy for each purpose."
+
+
+class PolicyChanged(Conflict):
+    """Somebody changed the policy between reading and writing it."""
+
+    code = "policy_changed"
+    title = "The policy was changed meanwhile"
+    hint = "Read the newest one, make your change in it, then ask again."
+
+
 class RolloutActive(Conflict):
     """Another rollout is moving the same model in the same environment."""
 

@@ -22,6 +22,23 @@ from apps.fleet.models import Environment, Server
 from apps.registry.models import Model, Version
 
 
+class EnvironmentPolicy(models.Model):
+    """How promotions go in an environment, from `at` on. Never changed: the highest number is in force."""
+
+    environment = models.ForeignKey(Environment, on_delete=models.CASCADE, related_name="policies")
+    number = models.PositiveIntegerField()
+    document = models.JSONField()
+    reason = models.TextField(blank=True)
+    actor = models.CharField(max_length=200)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["environment", "number"], name="one_policy_per_number")]
+
+    def __str__(self) -> str:
+        return f"policy {self.number} of {self.environment}"
+
+
 class Placement(models.Model):
     """Desired state of one model in one environment: the `active` version and the `standby` kept hot."""
 
@@ -43,6 +60,7 @@ class Rollout(models.Model):
     """One change of a placement, from -> to, over its environment's servers.
 
     `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}.
+    `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
     `due_at` is when the engine should look at it again.
     """
 
@@ -54,6 +72,8 @@ class Rollout(models.Model):
     from_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     to_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     plan = models.JSONField(default=dict)
+    policy = models.JSONField(default=dict)
+    policy_number = models.PositiveIntegerField(null=True)
     reason = models.TextField(blank=True)
     actor = models.CharField(max_length=200)
     actor_kind = models.CharField(max_length=16)

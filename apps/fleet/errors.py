@@ -63,11 +63,11 @@ class BadPath(Invalid):
     hint = "Give an absolute path without '..', as this machine sees it."
 
 
-class BadPolicy(Invalid):
-    """A rank, window or deadline out of range."""
+class BadRank(Invalid):
+    """An environment's place from left to right is out of range."""
 
-    code = "bad_policy"
-    title = "The environment's policy is not valid"
+    code = "bad_rank"
+    title = "The environment's rank is not valid"
 
 
 class RepositoryKindUnknown(Invalid):

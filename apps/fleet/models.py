@@ -11,12 +11,10 @@ from apps.fleet.states import SERVER_MOVES, ServerState
 
 
 class Environment(models.Model):
-    """`dev`, `staging`, `prod`: rank (left to right) and policy."""
+    """`dev`, `staging`, `prod`: rank is from left to right. How promotions go there is its policy's matter."""
 
     name = models.CharField(max_length=128, unique=True)
     rank = models.PositiveSmallIntegerField(default=0)
-    standby_window_s = models.PositiveIntegerField(default=1_800)
-    progress_deadline_s = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -38,7 +39,7 @@ def make_world(
     """
 
     def make(
-        servers: int = 1, *, is_fresh: bool = False, policy: dict[str, int] | None = None, **options: object
+        servers: int = 1, *, is_fresh: bool = False, policy: dict[str, Any] | None = None, **options: object
     ) -> World:
         names = [f"prod-{position}" for position in range(1, servers + 1)]
         if is_fresh:

@@ -1,8 +1,11 @@
 """Environments, repositories, servers and Conch's own parts over the wire."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, LinkField, Shape
+from apps.deployments.selectors import policy_in
 
 SERVER_STATES = ("checking", "active", "refused", "retired")
 
@@ -12,9 +15,17 @@ class EnvironmentShape(Shape):
 
     name = serializers.CharField()
     rank = serializers.IntegerField()
-    standby_window_s = serializers.IntegerField(help_text="How long an old version stays loaded after a switch.")
-    progress_deadline_s = serializers.IntegerField(help_text="How long a run may stand still.")
+    standby_window_s = serializers.SerializerMethodField()
+    progress_deadline_s = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
+
+    def get_standby_window_s(self, row: Any) -> int:
+        """How long an old version stays loaded after a switch; a setting of the policy."""
+        return policy_in(row).standby_window_s
+
+    def get_progress_deadline_s(self, row: Any) -> int:
+        """How long a run may stand still; a setting of the policy."""
+        return policy_in(row).progress_deadline_s
 
 
 class EnvironmentChange(Asked):

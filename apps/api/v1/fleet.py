@@ -21,6 +21,9 @@ from apps.api.shapes.fleet import (
     TargetGroupShape,
 )
 from apps.common.names import BadName
+from apps.deployments import services as deployments
+from apps.deployments.errors import PolicyInvalid
+from apps.deployments.selectors import with_policies
 from apps.fleet import errors, selectors, services
 
 
@@ -30,19 +33,19 @@ class Environments(ApiView):
     @described("List environments", gives=EnvironmentShape, is_page=True)
     def get(self, request: Request) -> Response:
         """By rank, left to right."""
-        return self.page(selectors.environments(), EnvironmentShape, ordering=["rank", "name"])
+        return self.page(with_policies(selectors.environments()), EnvironmentShape, ordering=["rank", "name"])
 
     @described(
         "Add an environment",
         takes=EnvironmentAddition,
         gives=EnvironmentShape,
         status=201,
-        errors=[BadName, errors.NameTaken, errors.BadPolicy],
+        errors=[BadName, errors.NameTaken, errors.BadRank, PolicyInvalid],
     )
     def post(self, request: Request) -> Response:
         """A new environment without servers."""
-        made = services.add_environment(self.actor(), **asked(EnvironmentAddition, request))
-        return self.created(self.shape(EnvironmentShape, made))
+        made = deployments.add_environment(self.actor(), **asked(EnvironmentAddition, request))
+        return self.created(self.shape(EnvironmentShape, _environment(made.name)))
 
 
 class Environment(ApiView):
@@ -50,20 +53,20 @@ class Environment(ApiView):
 
     @described("Get an environment", gives=EnvironmentShape, errors=[errors.EnvironmentUnknown])
     def get(self, request: Request, name: str) -> Response:
-        """Its rank and policy."""
-        return Response(self.shape(EnvironmentShape, selectors.get_environment(name)))
+        """Its rank, and the two settings of its policy that are read most."""
+        return Response(self.shape(EnvironmentShape, _environment(name)))
 
     @described(
         "Change an environment",
         takes=EnvironmentChange,
         gives=EnvironmentShape,
-        errors=[errors.EnvironmentUnknown, errors.BadPolicy],
+        errors=[errors.EnvironmentUnknown, errors.BadRank, PolicyInvalid],
     )
     def patch(self, request: Request, name: str) -> Response:
-        """Only the fields that are given."""
+        """Only the fields that are given; all but the rank are keys of the environment's policy."""
         wanted = asked(EnvironmentChange, request, is_partial=True)
-        changed = services.update_environment(self.actor(), name=name, **wanted)
-        return Response(self.shape(EnvironmentShape, changed))
+        deployments.update_environment(self.actor(), name=name, **wanted)
+        return Response(self.shape(EnvironmentShape, _environment(name)))
 
 
 class Repositories(ApiView):
@@ -116,6 +119,10 @@ class PrometheusTargets(ApiView):
         """One group per active server that has a metrics address. A token of scope `sd:read` opens this alone."""
         servers = selectors.servers(state="active").exclude(metrics="")
         return Response([_target_group(server) for server in servers])
+
+
+def _environment(name: str) -> Any:
+    return with_policies(selectors.environments()).get(pk=selectors.get_environment(name).pk)
 
 
 def _target_group(server: Any) -> dict[str, Any]:

@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from apps.api.v1 import access, audit, deployments, fleet, metrics, problems, registry, rollouts, servers, versions
+from apps.api.v1 import (
+    access,
+    audit,
+    deployments,
+    fleet,
+    metrics,
+    policies,
+    problems,
+    registry,
+    rollouts,
+    servers,
+    versions,
+)
 
 Paths = list[URLPattern | URLResolver]
 
@@ -35,6 +47,8 @@ FLEET: Paths = [
     path("sd/prometheus", fleet.PrometheusTargets.as_view(), name="prometheus-targets"),
 ]
 DEPLOYMENTS: Paths = [
+    path("environments/<name:name>/policy", policies.Policy.as_view(), name="policy"),
+    path("environments/<name:name>/policies", policies.Policies.as_view(), name="policies"),
     path("placements", deployments.Placements.as_view(), name="placements"),
     path("placements/<name:environment>/<name:name>", deployments.Placement.as_view(), name="placement"),
     path(

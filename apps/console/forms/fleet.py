@@ -9,24 +9,10 @@ from apps.console.forms.base import choose, reason_field
 
 
 class EnvironmentForm(forms.Form):
-    """An environment's place and policy."""
+    """An environment's name and place."""
 
     name = forms.CharField(max_length=128, help_text="For example staging.")
     rank = forms.IntegerField(min_value=0, max_value=1_000, initial=0, help_text="Left to right: the lowest first.")
-    standby_minutes = forms.IntegerField(
-        label="Standby window, minutes",
-        min_value=0,
-        max_value=43_200,
-        initial=30,
-        help_text="How long the old version stays loaded after a switch: rolling back is instant. 0: not at all.",
-    )
-    progress_deadline_s = forms.IntegerField(
-        label="Progress deadline, seconds",
-        min_value=10,
-        max_value=86_400,
-        initial=600,
-        help_text="A rollout that gets no further for this long fails and is put back.",
-    )
 
     def __init__(self, *args: Any, is_new: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

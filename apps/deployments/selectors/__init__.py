@@ -10,6 +10,14 @@ from apps.deployments.selectors.matrix import (
     server_drift,
 )
 from apps.deployments.selectors.placements import get_placement, placements, probes
+from apps.deployments.selectors.policies import (
+    policies,
+    policy_in,
+    policy_of,
+    policy_row,
+    rollout_policy,
+    with_policies,
+)
 from apps.deployments.selectors.rollouts import (
     active_rollout,
     due_rollouts,
@@ -49,11 +57,17 @@ __all__ = [
     "marks",
     "moving_rollouts",
     "placements",
+    "policies",
+    "policy_in",
+    "policy_of",
+    "policy_row",
     "probes",
     "rollback_targets",
+    "rollout_policy",
     "rollouts",
     "server_drift",
     "state_of",
+    "with_policies",
     "with_progress",
     "work",
 ]

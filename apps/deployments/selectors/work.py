@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.deployments import plan
 from apps.deployments.models import Rollout, Run, StepRun
+from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, StepState
 from apps.fleet.models import Server
 from apps.registry import selectors as registry
@@ -87,7 +88,7 @@ def work(run_id: int) -> Work:
         "server__environment",
     ).get(pk=run_id)
     rollout = run.rollout
-    environment = rollout.placement.environment
+    policy = rollout_policy(rollout)
     proven = proven_warmups({rollout.from_version_id, rollout.to_version_id})
     old, new = (candidate(version, proven) for version in (rollout.from_version, rollout.to_version))
     if run.direction == RunDirection.REVERT:
@@ -99,10 +100,8 @@ def work(run_id: int) -> Work:
         model=run.model.name,
         root=Path(run.server.repository.path),
         load_deadline_s=run.model.load_deadline_s,
-        progress_deadline_s=RETIRE_DEADLINE_S
-        if rollout.kind == RolloutKind.RETIRE
-        else environment.progress_deadline_s,
-        keep_standby=environment.standby_window_s > 0,
+        progress_deadline_s=RETIRE_DEADLINE_S if rollout.kind == RolloutKind.RETIRE else policy.progress_deadline_s,
+        keep_standby=policy.standby_window_s > 0,
         config_format=backends.get(run.server.kind).CONFIG,
         old=old,
         new=new,

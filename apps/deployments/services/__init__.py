@@ -8,6 +8,7 @@ from apps.deployments.services.clock import (
     record_probe,
     schedule_warmup,
 )
+from apps.deployments.services.policies import add_environment, change_policy, update_environment
 from apps.deployments.services.requests import promote, retire_standby, roll_back, unload
 from apps.deployments.services.retiring import retire_server
 from apps.deployments.services.rollouts import advance_rollout
@@ -27,9 +28,11 @@ from apps.deployments.services.runs import (
 
 __all__ = [
     "abort",
+    "add_environment",
     "advance_rollout",
     "archive_version",
     "begin_step",
+    "change_policy",
     "claim_due_warmups",
     "claim_run",
     "end_run",
@@ -48,5 +51,6 @@ __all__ = [
     "roll_back",
     "schedule_warmup",
     "unload",
+    "update_environment",
     "wait_in_step",
 ]

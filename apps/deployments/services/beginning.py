@@ -12,6 +12,7 @@ from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers
 from apps.deployments.states import RolloutKind, RolloutState, RunState
@@ -35,6 +36,7 @@ def begin(
         raise NoServers(f"{placement.environment} has no active server that is not cordoned")
     hot = hot_servers(placement, to) if to else frozenset()
     is_at_once = kind != RolloutKind.PROMOTE
+    policy = policy_row(placement.environment)
     now = timezone.now()
     rollout = Rollout(
         placement=placement,
@@ -48,6 +50,8 @@ def begin(
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
         },
+        policy=policy.document,
+        policy_number=policy.number,
         reason=reason,
         actor=actor.name,
         actor_kind=actor.kind,

@@ -12,6 +12,7 @@ from apps.common.transitions import try_move
 from apps.deployments import plan
 from apps.deployments.errors import ShadowFailed
 from apps.deployments.models import Placement, Rollout, Run, StepRun
+from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.work import work
 from apps.deployments.states import (
     ACTIVE_ROLLOUT,
@@ -180,7 +181,7 @@ def _finish_forward(rollout: Rollout, runs: list[Run], failed: list[Run], now: d
 
 def _point(rollout: Rollout, run: Run, now: datetime) -> None:
     final = work(run.pk).sets[1]
-    old, window_s = rollout.from_version, rollout.placement.environment.standby_window_s
+    old, window_s = rollout.from_version, rollout_policy(rollout).standby_window_s
     is_kept = old is not None and old.pk != rollout.to_version_id and old.number in final
     Placement.objects.filter(pk=rollout.placement_id).update(
         active=rollout.to_version,

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import PurePosixPath
-from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -12,64 +11,55 @@ from apps.common.actor import Actor
 from apps.common.names import check_name
 from apps.common.text import printable
 from apps.fleet import selectors
-from apps.fleet.errors import BadPath, BadPolicy, NameTaken, PathTaken, RepositoryKindUnknown
+from apps.fleet.errors import BadPath, BadRank, NameTaken, PathTaken, RepositoryKindUnknown
 from apps.fleet.models import Environment, Repository
 
 KINDS = ("posix",)
 PATH_CHARS = 1_000
-# Lower and upper bound of each number in an environment's policy.
-POLICY = {"rank": (0, 1_000), "standby_window_s": (0, 30 * 86_400), "progress_deadline_s": (10, 86_400)}
+MAX_RANK = 1_000
 
 
 @transaction.atomic
-def add_environment(
-    actor: Actor, *, name: str, rank: int = 0, standby_window_s: int = 1_800, progress_deadline_s: int = 600
-) -> Environment:
-    """A new environment with its policy."""
+def add_environment(actor: Actor, *, name: str, rank: int = 0) -> Environment:
+    """A new environment."""
     require(actor, "add_environment")
     check_name(name, what="environment")
-    policy = {"rank": rank, "standby_window_s": standby_window_s, "progress_deadline_s": progress_deadline_s}
-    _check_policy(policy)
+    _check_rank(rank)
     try:
         with transaction.atomic():
-            environment = Environment.objects.create(name=name, **policy)
+            environment = Environment.objects.create(name=name, rank=rank)
     except IntegrityError as error:
         raise NameTaken(f"there is an environment {name!r} already", field="name") from error
-    record(actor, "add_environment", subject_kind="environment", subject=name, environment=name, policy=policy)
+    record(actor, "add_environment", subject_kind="environment", subject=name, environment=name, rank=rank)
     return environment
 
 
 @transaction.atomic
-def update_environment(actor: Actor, *, name: str, **policy: int) -> Environment:
-    """Change an environment's rank, standby window (s) or progress deadline (s)."""
+def update_environment(actor: Actor, *, name: str, rank: int | None = None) -> Environment:
+    """Change an environment's rank."""
     require(actor, "update_environment", name)
     environment = selectors.get_environment(name)
-    _check_policy(policy)
-    before = {field: getattr(environment, field) for field in policy}
-    changed = {field: value for field, value in policy.items() if before[field] != value}
-    if changed:
-        Environment.objects.filter(pk=environment.pk).update(**changed)
-        environment.refresh_from_db()
-        was = {field: before[field] for field in changed}
-        record(
-            actor,
-            "update_environment",
-            subject_kind="environment",
-            subject=name,
-            environment=name,
-            was=was,
-            now=changed,
-        )
+    if rank is None or rank == environment.rank:
+        return environment
+    _check_rank(rank)
+    was = {"rank": environment.rank}
+    Environment.objects.filter(pk=environment.pk).update(rank=rank)
+    environment.refresh_from_db()
+    record(
+        actor,
+        "update_environment",
+        subject_kind="environment",
+        subject=name,
+        environment=name,
+        was=was,
+        now={"rank": rank},
+    )
     return environment
 
 
-def _check_policy(policy: dict[str, Any]) -> None:
-    for field, value in policy.items():
-        if field not in POLICY:
-            raise BadPolicy(f"an environment has no {printable(field, limit=40)!r}", field=field)
-        low, high = POLICY[field]
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise BadPolicy(f"{field} is not a whole number from {low:,} to {high:,}", field=field)
+def _check_rank(rank: int) -> None:
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
+        raise BadRank(f"rank is not a whole number from 0 to {MAX_RANK:,}", field="rank")
 
 
 @transaction.atomic

@@ -36,6 +36,7 @@ PAGES = (
     "/environments/",
     "/environments/add/",
     "/environments/prod/change/",
+    "/environments/prod/policy/",
     "/repositories/add/",
     "/rollouts/",
     "/audit/",

@@ -111,12 +111,11 @@ def test_retiring_is_for_admins(rows: FleetRows, operator: Client, boss: Client)
     assert Server.objects.get(name="staging-1").state == "retired"
 
 
-def test_an_environment_keeps_its_window_in_seconds(boss: Client) -> None:
-    sent = {"name": "dev", "rank": "0", "standby_minutes": "5", "progress_deadline_s": "600"}
+def test_an_environment_is_added_and_moved(boss: Client) -> None:
+    boss.post("/environments/add/", {"name": "dev", "rank": "3"})
+    boss.post("/environments/dev/change/", {"rank": "5"})
 
-    boss.post("/environments/add/", sent)
-
-    assert Environment.objects.get(name="dev").standby_window_s == 300
+    assert Environment.objects.get(name="dev").rank == 5
 
 
 def test_a_repository_in_another_is_refused_beside_its_field(rows: FleetRows, boss: Client) -> None:

@@ -16,7 +16,7 @@ from apps.fleet.errors import (
     AddressTaken,
     BadAddress,
     BadPath,
-    BadPolicy,
+    BadRank,
     ControlKeyIncomplete,
     ControlValueSealed,
     EnvironmentUnknown,
@@ -147,22 +147,17 @@ def test_an_environment_is_named_once(environment: str) -> None:
         services.add_environment(COMMAND, name="staging")
 
 
-@pytest.mark.parametrize(
-    "policy", [{"rank": -1}, {"standby_window_s": 10**9}, {"progress_deadline_s": 1}, {"rank": True}, {"bake_s": 1}]
-)
-def test_a_policy_out_of_range_is_refused(policy: dict[str, int], environment: str) -> None:
-    with pytest.raises(BadPolicy):
-        services.update_environment(COMMAND, name="staging", **policy)
+@pytest.mark.parametrize("rank", [-1, 1_001, True])
+def test_a_rank_out_of_range_is_refused(rank: int, environment: str) -> None:
+    with pytest.raises(BadRank, match="from 0 to 1,000"):
+        services.update_environment(COMMAND, name="staging", rank=rank)
 
 
-def test_a_policy_change_is_audited_with_what_was(environment: str) -> None:
-    services.update_environment(COMMAND, name="staging", standby_window_s=60, rank=0)
+def test_a_rank_change_is_audited_with_what_was(environment: str) -> None:
+    services.update_environment(COMMAND, name="staging", rank=7)
 
-    assert selectors.get_environment("staging").standby_window_s == 60
-    assert Event.objects.get(verb="update_environment").detail == {
-        "was": {"standby_window_s": 1_800},
-        "now": {"standby_window_s": 60},
-    }
+    assert selectors.get_environment("staging").rank == 7
+    assert Event.objects.get(verb="update_environment").detail == {"was": {"rank": 0}, "now": {"rank": 7}}
 
 
 @pytest.mark.parametrize("path", ["relative", "/", "/a/../b", "/a\nb", "/" + "n" * 1_001, ""])
