@@ -108,8 +108,9 @@ class Stack:
             wait_until(lambda path=path: conch.get(path), {"ready"}, what=path)  # type: ignore[misc]
 
     def promote(self, model: str, version: int) -> dict[str, Any]:
-        """Promote and wait for the end; the ended rollout with its runs."""
+        """Promote and wait for the end, whatever a rollback holds; the ended rollout with its runs."""
         wanted = {"environment": ENVIRONMENT, "model": model, "version": version, "reason": "bench"}
+        wanted |= {"confirm": ["hold"]}
         return self.wait(self.conch.post("rollouts", wanted))
 
     def roll_back(self, model: str, *, to: int | None = None) -> dict[str, Any]:

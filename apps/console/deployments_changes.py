@@ -1,4 +1,4 @@
-"""Promote, roll back, unload, abort, keep warm: what each will do, in numbers, and why."""
+"""Promote, unload, abort, keep warm: what each will do, in numbers, and why."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.console.door import Question, actor, ask
-from apps.console.forms.deployments import PromoteForm, RollBackForm, UnloadForm, WarmupForm
+from apps.console.forms.deployments import PromoteForm, UnloadForm, WarmupForm
 from apps.console.forms.fleet import ReasonForm
-from apps.console.shown.models import speed_of
 from apps.console.shown.rollouts import number_of
 from apps.console.shown.words import count, listed
 from apps.deployments import selectors as deployments
@@ -81,41 +80,6 @@ def _promotion(environment: str, standby_window_s: int, placement: "Placement | 
 def _servers(environment: str) -> list[str]:
     found = fleet.servers(environment=environment, state="active").filter(cordoned_at=None)
     return list(found.values_list("name", flat=True))
-
-
-def roll_back(request: HttpRequest, name: str, environment: str) -> HttpResponse:
-    """Put an earlier version back, on all servers at once."""
-    placement = deployments.get_placement(environment, name)
-    targets = deployments.rollback_targets(placement)
-    servers, old = _servers(environment), number_of(placement.active)
-    choices = [(target.version.number, f"{target.version.number} ({speed_of(target)})") for target in targets]
-    words = f"Roll back {count(len(servers), f'{environment} server')} from {old}"
-    form = RollBackForm(request.POST or None, targets=choices)
-    question = Question(
-        title=f"Roll back {name} in {environment}",
-        button=f"{words} to",
-        back=reverse("console:model", args=[name]),
-        consequences=(
-            f"{'All ' if len(servers) > 1 else ''}{count(len(servers), 'server')} at once: {listed(servers)}.",
-            *(f"{target.version.number}: {speed_of(target)}, {target.why}." for target in targets[:3]),
-        ),
-        is_dangerous=True,
-        intro="" if targets else "No earlier version was ever live here: promote one instead.",
-        follows="to",
-    )
-
-    def act(given: Mapping[str, Any]) -> str:
-        rollout = services.roll_back(
-            actor(request),
-            environment=environment,
-            model=name,
-            to=given["to"],
-            reason=given["reason"],
-            confirm=form.confirmed,
-        )
-        return reverse("console:rollout", args=[rollout.pk])
-
-    return ask(request, question, form, act, section="models")
 
 
 def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:

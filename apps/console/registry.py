@@ -108,8 +108,8 @@ def _lines(name: str) -> tuple[Line, ...]:
 
 
 def _versions(model: "Model", rows: "Iterable[Version]", placements: "list[Placement]") -> tuple[VersionLine, ...]:
-    aliases = _aliases(model)
-    return tuple(version_line(version, placements, aliases) for version in rows)
+    aliases, bans = _aliases(model), list(deployments.bans(model=model.name, active=True))
+    return tuple(version_line(version, placements, aliases, bans) for version in rows)
 
 
 def _aliases(model: "Model") -> dict[int, list[str]]:

@@ -6,7 +6,7 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, policies, registry
+from apps.console import access, audit, deployments, fleet, going_back, policies, registry
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -44,7 +44,10 @@ urlpatterns = [
     page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
     page("models/<str:name>/versions/<int:number>/archive/", change_live.archive, "archive"),
     page("models/<str:name>/in/<str:environment>/promote/", change_live.promote, "promote"),
-    page("models/<str:name>/in/<str:environment>/roll-back/", change_live.roll_back, "roll_back"),
+    page("models/<str:name>/in/<str:environment>/roll-back/", going_back.roll_back, "roll_back"),
+    page("models/<str:name>/in/<str:environment>/hold/", going_back.hold, "hold"),
+    page("models/<str:name>/in/<str:environment>/let-go/", going_back.unhold, "unhold"),
+    page("bans/<int:ban_id>/lift/", going_back.lift_ban, "lift_ban"),
     page("models/<str:name>/in/<str:environment>/unload/", change_live.unload, "unload"),
     page("models/<str:name>/in/<str:environment>/warm-up/", change_live.warm_up, "warm_up"),
     page("servers/", fleet.servers, "servers"),

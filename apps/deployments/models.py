@@ -1,12 +1,13 @@
 """Desired state, the changes on their way to it, and what the clock does in between."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.deployments.errors import HistoryIsAppendOnly
 from apps.deployments.states import (
     ACTIVE_ROLLOUT,
     ACTIVE_RUN,
@@ -40,7 +41,10 @@ class EnvironmentPolicy(models.Model):
 
 
 class Placement(models.Model):
-    """Desired state of one model in one environment: the `active` version and the `standby` kept hot."""
+    """Desired state of one model in one environment: the `active` version and the `standby` kept hot.
+
+    While `held_at` is set nothing changes here by itself, and a promotion asks first: a rollback holds it.
+    """
 
     environment = models.ForeignKey(Environment, on_delete=models.PROTECT, related_name="placements")
     model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="placements")
@@ -48,6 +52,9 @@ class Placement(models.Model):
     standby = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     standby_until = models.DateTimeField(null=True, db_index=True)
     since = models.DateTimeField(default=timezone.now)
+    held_at = models.DateTimeField(null=True)
+    held_by = models.CharField(max_length=200, blank=True)
+    hold_reason = models.TextField(blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["environment", "model"], name="one_placement_per_environment")]
@@ -61,7 +68,9 @@ class Rollout(models.Model):
 
     `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}.
     `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
-    `due_at` is when the engine should look at it again.
+    `due_at` is when the engine should look at it again. `turned_*` say when, by whom and why it was sent back while it
+    moved; a rollback to elsewhere takes over (`superseded_by`). `restored_at` is when the last reachable server
+    answered with what it was to go back to.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = ROLLOUT_MOVES
@@ -82,6 +91,12 @@ class Rollout(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField(default=timezone.now)
+    turned_at = models.DateTimeField(null=True)
+    turned_by = models.CharField(max_length=200, blank=True)
+    turned_by_kind = models.CharField(max_length=16, blank=True)
+    turned_because = models.TextField(blank=True)
+    restored_at = models.DateTimeField(null=True)
+    superseded_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="superseded")
 
     class Meta:
         constraints = [
@@ -93,6 +108,13 @@ class Rollout(models.Model):
 
     def __str__(self) -> str:
         return f"rollout {self.pk}"
+
+    @property
+    def time_to_restore_s(self) -> float | None:
+        """From the ask to go back to the last reachable server that answered right; None while it is not so."""
+        if self.restored_at is None:
+            return None
+        return round((self.restored_at - (self.turned_at or self.created_at)).total_seconds(), 3)
 
 
 class Run(models.Model):
@@ -189,3 +211,66 @@ class Probe(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.placement} on {self.server}"
+
+
+class Ban(models.Model):
+    """A version that must not go live in one place again until somebody lifts the ban.
+
+    It holds for these bytes under this configuration, whatever number they come back with.
+    """
+
+    placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="bans")
+    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="+")
+    artifact_digest = models.CharField(max_length=64)
+    config_digest = models.CharField(max_length=64)
+    rollout = models.ForeignKey(Rollout, on_delete=models.SET_NULL, null=True, related_name="bans")
+    reason = models.TextField()
+    actor = models.CharField(max_length=200)
+    actor_kind = models.CharField(max_length=16)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    lifted_at = models.DateTimeField(null=True)
+    lifted_by = models.CharField(max_length=200, blank=True)
+    lift_reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["placement", "artifact_digest", "config_digest"],
+                condition=Q(lifted_at__isnull=True),
+                name="one_ban_in_force",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"ban of {self.version} in {self.placement.environment}"
+
+
+class PlacementChange(models.Model):
+    """One move of a placement's pointers, as it was made: append-only, in the move's own transaction.
+
+    `what` is `begun` (a promotion has changed its first server: `coming` is there already), `done` or `put_back`.
+    """
+
+    placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="changes")
+    at = models.DateTimeField()
+    what = models.CharField(max_length=16)
+    active = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    standby = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    coming = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    rollout = models.ForeignKey(Rollout, on_delete=models.PROTECT, related_name="changes")
+    actor = models.CharField(max_length=200)
+    actor_kind = models.CharField(max_length=16)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["rollout", "what"], name="each_change_once")]
+        indexes = [models.Index(fields=["placement", "-at", "-id"], name="change_at")]
+
+    def __str__(self) -> str:
+        return f"{self.placement} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Write a new change; history cannot be written again."""
+        if not self._state.adding:
+            raise HistoryIsAppendOnly(f"{self} is already recorded")
+        super().save(*args, **kwargs)

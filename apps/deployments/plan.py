@@ -1,5 +1,7 @@
 """What a change means for the versions a server holds. Pure: same input, same plan."""
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +45,11 @@ def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
 def revert_recipe(*, has_old: bool) -> list[str]:
     """The steps that put a server back."""
     return list(RESTORE if has_old else REMOVE)
+
+
+def config_digest(config: Mapping[str, Any]) -> str:
+    """What identifies a configuration, whatever order its fields were written in: sha256, in hex."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def interface_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -57,6 +57,12 @@ def servers_for_rollouts(environment: str) -> QuerySet[Server]:
     return servers(environment=environment, state="active").filter(cordoned_at=None)
 
 
+def is_reachable(server: Server) -> bool:
+    """Whether the server answered when it was last observed."""
+    observation = getattr(server, "observation", None)
+    return observation is not None and observation.is_reachable
+
+
 def get_server(name: str) -> Server:
     """The server of that name, or ServerUnknown."""
     found = servers().filter(name=name).first()

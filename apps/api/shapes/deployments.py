@@ -28,6 +28,9 @@ class PlacementShape(Shape):
     standby = VersionNumber("standby")
     standby_until = serializers.DateTimeField(allow_null=True)
     since = serializers.DateTimeField()
+    held_at = serializers.DateTimeField(allow_null=True, help_text="While set, nothing but a rollback moves it.")
+    held_by = serializers.CharField()
+    hold_reason = serializers.CharField()
     url = LinkField("placement", environment="environment.name", name="model.name")
 
 
@@ -104,6 +107,13 @@ class RolloutShape(Shape):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    turned_at = serializers.DateTimeField(allow_null=True, help_text="When it was sent back while it moved.")
+    turned_by = serializers.CharField()
+    turned_because = serializers.CharField()
+    restored_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the last reachable server answered with what it was to go back to."
+    )
+    time_to_restore_s = serializers.FloatField(allow_null=True)
     url = LinkField("rollout", rollout_id="pk")
 
     def get_has_ended(self, row: Any) -> bool:
@@ -143,6 +153,9 @@ class RollbackRequest(ChangeOfPlacement):
     )
     reason = serializers.CharField(max_length=2_000)
     confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
+    ban = serializers.BooleanField(
+        required=False, default=True, help_text="Keep what is rolled back from being promoted there until it is lifted."
+    )
 
 
 class UnloadRequest(ChangeOfPlacement):
@@ -152,11 +165,37 @@ class UnloadRequest(ChangeOfPlacement):
     confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
 
 
+class BanShape(Shape):
+    """Bytes and a configuration that must not go live in one place until the ban is lifted."""
+
+    id = serializers.IntegerField(source="pk")
+    environment = serializers.CharField(source="placement.environment.name")
+    model = serializers.CharField(source="placement.model.name")
+    version = VersionNumber("version")
+    artifact_digest = serializers.CharField()
+    config_digest = serializers.CharField()
+    rollout = serializers.IntegerField(source="rollout_id", allow_null=True)
+    reason = serializers.CharField()
+    actor = serializers.CharField()
+    actor_kind = serializers.CharField()
+    at = serializers.DateTimeField()
+    lifted_at = serializers.DateTimeField(allow_null=True)
+    lifted_by = serializers.CharField()
+    lift_reason = serializers.CharField()
+    url = LinkField("ban", ban_id="pk")
+
+
 class PlacementFilter(Shape):
     """Which placements."""
 
     environment = serializers.CharField(required=False, default="", allow_blank=True)
     model = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class BanFilter(PlacementFilter):
+    """Which bans."""
+
+    active = serializers.BooleanField(required=False, allow_null=True, default=None, help_text="In force, or lifted.")
 
 
 class RolloutFilter(PlacementFilter):

@@ -41,6 +41,8 @@ class Rollouts(ApiView):
             errors.AlreadyActive,
             errors.RolloutActive,
             errors.PlacementChanged,
+            errors.PlacementHeld,
+            errors.VersionBanned,
             errors.InterfaceChanged,
             errors.NoServers,
             errors.ServersDown,
@@ -68,6 +70,7 @@ class Rollbacks(ApiView):
             errors.AlreadyActive,
             errors.RolloutActive,
             errors.PlacementChanged,
+            errors.VersionBanned,
             errors.NothingToRollBackTo,
             errors.NeverLive,
             errors.InterfaceChanged,
@@ -79,7 +82,8 @@ class Rollbacks(ApiView):
     def post(self, request: Request) -> Response:
         """To what was live before, or to `to`: on all servers at once, hot where it is still loaded.
 
-        While a promotion is moving, this aborts it.
+        Whatever moves there stops: a promotion turns round, all else is taken over from. The placement is held, and
+        what was rolled back is banned there. `time_to_restore_s` is there once the last reachable server answers right.
         """
         rollout = services.roll_back(self.actor(), **asked(RollbackRequest, request))
         return self.started(self.shape(RolloutShape, rollout))
@@ -96,6 +100,7 @@ class Unloads(ApiView):
         errors=[
             errors.PlacementUnknown,
             errors.NothingPlaced,
+            errors.PlacementHeld,
             errors.RolloutActive,
             errors.PlacementChanged,
             errors.NoServers,

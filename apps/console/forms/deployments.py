@@ -22,14 +22,18 @@ class PromoteForm(ConfirmingForm):
 
 
 class RollBackForm(ConfirmingForm):
-    """Which version to go back to, and why."""
+    """Which version to go back to, whether what is live now is banned, and why."""
 
     to = forms.TypedChoiceField(label="Back to version", coerce=int)
     reason = reason_field()
+    ban = forms.BooleanField(required=False, help_text="While banned it cannot be promoted here, by anybody.")
 
-    def __init__(self, *args: Any, targets: Iterable[tuple[int, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, targets: Iterable[tuple[int, str]], bans: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose(self, "to", [(str(number), words) for number, words in targets])
+        self.fields["ban"].label = bans
+        if not bans:
+            del self.fields["ban"]
 
 
 class UnloadForm(ConfirmingForm):

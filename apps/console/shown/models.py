@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from apps.common.text import printable
 from apps.console.shown.links import link
 from apps.console.shown.matrix import cell_chips
 from apps.console.shown.rollouts import Line, line
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from apps.fleet.models import Environment
     from apps.registry.models import Model, Version
 
+WHY_CHARS = 300
 HOT_WORDS = "hot: instant"
 
 
@@ -43,6 +45,16 @@ class WayBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Who keeps what is live from moving, and why."""
+
+    by: str
+    at: datetime | None
+    why: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """One environment of a model: what is live, what is kept hot, how it is, and the buttons."""
 
@@ -58,6 +70,9 @@ class Card:
     verdict: str
     moving: Line | None
     way_back: WayBack | None
+    held: Held | None
+    hold_url: str
+    back_url: str
     promote_url: str
     unload_url: str
     warmup_url: str
@@ -144,6 +159,9 @@ def _card(
         verdict=verdict,
         moving=line(moving) if moving else None,
         way_back=_way_back(model, name, targets[0]) if targets else None,
+        held=_held(placement) if placement else None,
+        hold_url=link("hold", model, name) if active else "",
+        back_url=link("roll_back", model, name) if moving and placement else "",
         promote_url=link("promote", model, name),
         unload_url=link("unload", model, name) if active else "",
         warmup_url=link("warm_up", model, name) if active else "",
@@ -155,6 +173,13 @@ def _card(
 def _way_back(model: str, environment: str, target: Target) -> WayBack:
     url = link("roll_back", model, environment)
     return WayBack(target.version.number, speed_of(target), target.is_hot, url)
+
+
+def _held(placement: "Placement") -> Held | None:
+    if placement.held_at is None:
+        return None
+    url = link("unhold", placement.model.name, placement.environment.name)
+    return Held(placement.held_by, placement.held_at, printable(placement.hold_reason, limit=WHY_CHARS), url)
 
 
 def speed_of(target: Target) -> str:

@@ -79,6 +79,8 @@ class Detail:
     runs: tuple[ServerRun, ...]
     problem: Problem | None
     plan: tuple[str, ...]
+    restored: str
+    turned: str
     finished_at: datetime | None
     is_moving: bool
     ended: str
@@ -148,10 +150,25 @@ def detail(rollout: "Rollout") -> Detail:
         runs=tuple(_server_run(run, steps) for run in sorted(runs, key=_order)),
         problem=problem(rollout.error),
         plan=tuple(_plan(rollout.plan, rollout.kind)),
+        restored=_restored(rollout),
+        turned=_turned(rollout),
         finished_at=rollout.finished_at,
         is_moving=is_moving,
         ended="" if is_moving else shown.sentence,
     )
+
+
+def _restored(rollout: "Rollout") -> str:
+    """Time to restore, in words: of a rollback, and of what was sent back while it moved."""
+    seconds = rollout.time_to_restore_s
+    return "" if seconds is None else f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _turned(rollout: "Rollout") -> str:
+    """By whom it was sent back while it moved, and why."""
+    if not rollout.turned_by:
+        return ""
+    return printable(f"sent back by {rollout.turned_by}: {rollout.turned_because}", limit=SAID_CHARS)
 
 
 def _order(run: "Run") -> tuple[int, int]:
@@ -204,6 +221,9 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
         yield f"{len(servers)} server{'' if len(servers) == 1 else 's'}: {', '.join(map(str, servers[:12]))}"
     if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
         yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
+    left_out = plan.get("left_out")
+    if isinstance(left_out, list) and left_out:
+        yield f"left out: {', '.join(map(str, left_out[:12]))}"
     for word in plan.get("confirmed", ()):
         yield f"confirmed: {word}"
 

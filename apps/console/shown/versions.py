@@ -11,7 +11,7 @@ from apps.console.shown.state import STEP, VERSION, Chip, Problem, chip, problem
 from apps.console.shown.steps import golden, latencies
 
 if TYPE_CHECKING:
-    from apps.deployments.models import Placement, Rollout, StepRun
+    from apps.deployments.models import Ban, Placement, Rollout, StepRun
     from apps.registry.models import Version
 
 MOVING = frozenset({"received", "checking"})
@@ -75,9 +75,12 @@ class VersionPage:
 
 
 def version_line(
-    version: "Version", placements: Iterable["Placement"], aliases: Mapping[int, Iterable[str]]
+    version: "Version",
+    placements: Iterable["Placement"],
+    aliases: Mapping[int, Iterable[str]],
+    bans: Iterable["Ban"] = (),
 ) -> VersionLine:
-    """One row; placements and aliases are those of its model."""
+    """One row; placements, aliases and the bans in force are those of its model."""
     model = version.model.name
     return VersionLine(
         number=version.number,
@@ -90,7 +93,7 @@ def version_line(
         created_by=version.created_by,
         git_commit=printable(version.git_commit, limit=64),
         notes=printable(version.notes, limit=SHOWN_CHARS),
-        live=tuple(_live(version, placements)),
+        live=(*_live(version, placements), *_banned(version, bans)),
         aliases=tuple(aliases.get(version.pk, ())),
         promote_url=link("promote_version", model, version.number) if version.state == "ready" else "",
         why=str((version.error or {}).get("title") or (version.error or {}).get("code") or ""),
@@ -104,6 +107,14 @@ def _live(version: "Version", placements: Iterable["Placement"]) -> Iterable[Chi
             yield Chip(where, "ok", f"live in {where}")
         elif placement.standby_id == version.pk:
             yield Chip(f"+ {where}", "warm", f"kept hot in {where}")
+
+
+def _banned(version: "Version", bans: Iterable["Ban"]) -> Iterable[Chip]:
+    for ban in bans:
+        if ban.version_id == version.pk:
+            where = ban.placement.environment.name
+            says = printable(f"banned in {where} by {ban.actor}: {ban.reason}", limit=SHOWN_CHARS)
+            yield Chip(f"! banned in {where}", "bad", says, link("lift_ban", ban.pk))
 
 
 def version_page(

@@ -1,5 +1,6 @@
 """Reading desired state, rollouts and what they need."""
 
+from apps.deployments.selectors.bans import ban_on, bans, get_ban
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
     Cell,
@@ -31,7 +32,13 @@ from apps.deployments.selectors.rollouts import (
     state_of,
     with_progress,
 )
-from apps.deployments.selectors.targets import Target, default_target, hot_servers, rollback_targets
+from apps.deployments.selectors.targets import (
+    Target,
+    default_target,
+    hot_servers,
+    rollback_reach,
+    rollback_targets,
+)
 from apps.deployments.selectors.work import Candidate, Work, work
 
 __all__ = [
@@ -42,12 +49,15 @@ __all__ = [
     "Target",
     "Work",
     "active_rollout",
+    "ban_on",
+    "bans",
     "default_target",
     "desired_versions",
     "due_rollouts",
     "due_runs",
     "expired_standbys",
     "fleet_rows",
+    "get_ban",
     "get_placement",
     "get_rollout",
     "get_run",
@@ -62,6 +72,7 @@ __all__ = [
     "policy_of",
     "policy_row",
     "probes",
+    "rollback_reach",
     "rollback_targets",
     "rollout_policy",
     "rollouts",

@@ -90,10 +90,10 @@ def due_runs(now: datetime) -> list[int]:
 
 
 def expired_standbys(now: datetime) -> list[Placement]:
-    """Placements whose standby has been kept long enough."""
+    """Placements whose standby has been kept long enough; a hold keeps the way back too."""
     return list(
         Placement.objects.select_related("environment", "model", "active", "standby")
-        .filter(standby__isnull=False, standby_until__lte=now)
+        .filter(standby__isnull=False, standby_until__lte=now, held_at=None)
         .exclude(rollouts__state__in=ACTIVE_ROLLOUT)
     )
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
-from apps.deployments.models import Placement, Rollout, StepRun
+from apps.deployments.models import Ban, Placement, Rollout, StepRun
 from apps.deployments.selectors.rollouts import last_live
 from apps.deployments.selectors.work import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
 from apps.fleet import selectors as fleet
-from apps.fleet.models import ObservedVersion
+from apps.fleet.models import ObservedVersion, Server
 from apps.registry.models import Version
 from apps.registry.states import VersionState
 from apps.serving import backends
@@ -61,6 +61,28 @@ def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
     return names if names and _configs_agree(placement.active, to) else frozenset()
 
 
+def serving_servers(placement: Placement, version: Version | None) -> frozenset[str]:
+    """Servers of the placement that were last seen with `version` ready."""
+    if version is None:
+        return frozenset()
+    seen = ObservedVersion.objects.filter(model=placement.model.name, version=version.number, state="READY")
+    names = seen.filter(server__environment=placement.environment).values_list("server__name", flat=True)
+    return frozenset(names)
+
+
+def rollback_reach(placement: Placement) -> tuple[list[Server], list[Server]]:
+    """The servers a rollback goes to, and those it leaves out.
+
+    A cordoned server goes along where it serves what is rolled back: clients are on it. Elsewhere it is left alone.
+    One that does not answer is left out, unless none does: it must not hold up the others.
+    """
+    every = list(fleet.servers(environment=placement.environment.name, state="active"))
+    bad = serving_servers(placement, placement.active) if any(one.cordoned_at for one in every) else frozenset()
+    wanted = [server for server in every if server.cordoned_at is None or server.name in bad]
+    reachable = [server for server in wanted if fleet.is_reachable(server)] or wanted
+    return reachable, [server for server in every if server not in reachable]
+
+
 def has_passed_shadow(version: Version) -> bool:
     """Whether these bytes and this configuration have passed a shadow anywhere."""
     return StepRun.objects.filter(name="shadow", state=StepState.SUCCEEDED, run__rollout__to_version=version).exists()
@@ -80,7 +102,9 @@ def _earlier(placement: Placement, *, limit: int) -> list[Version]:
         .values_list("from_version", flat=True)[:LOOK_BACK]
     )
     seen = dict.fromkeys(pk for pk in (placement.standby_id, *history) if pk is not None)
-    ready = set(Version.objects.filter(pk__in=seen, state=VersionState.READY).values_list("pk", flat=True))
+    banned = Ban.objects.filter(placement=placement, lifted_at=None).values("version_id")
+    usable = Version.objects.filter(pk__in=seen, state=VersionState.READY).exclude(pk__in=banned)
+    ready = set(usable.values_list("pk", flat=True))
     wanted = [pk for pk in seen if pk in ready and pk != placement.active_id][:limit]
     found = Version.objects.select_related("model").in_bulk(wanted)
     return [found[pk] for pk in wanted]

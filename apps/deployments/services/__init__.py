@@ -2,15 +2,18 @@
 
 from apps.deployments.services.aborting import abort
 from apps.deployments.services.archiving import archive_version
+from apps.deployments.services.bans import lift_ban
 from apps.deployments.services.clock import (
     claim_due_warmups,
     forget_old_probes,
     record_probe,
     schedule_warmup,
 )
+from apps.deployments.services.holds import hold, unhold
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
-from apps.deployments.services.requests import promote, retire_standby, roll_back, unload
+from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retiring import retire_server
+from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.rollouts import advance_rollout
 from apps.deployments.services.runs import (
     begin_step,
@@ -25,6 +28,7 @@ from apps.deployments.services.runs import (
     reroute,
     wait_in_step,
 )
+from apps.deployments.services.turning import turn_back_by_gate
 
 __all__ = [
     "abort",
@@ -37,7 +41,9 @@ __all__ = [
     "claim_run",
     "end_run",
     "forget_old_probes",
+    "hold",
     "is_wanted",
+    "lift_ban",
     "note_change",
     "pass_step",
     "promote",
@@ -50,6 +56,8 @@ __all__ = [
     "retire_standby",
     "roll_back",
     "schedule_warmup",
+    "turn_back_by_gate",
+    "unhold",
     "unload",
     "update_environment",
     "wait_in_step",

@@ -1,6 +1,7 @@
 """How a rollout begins: all its rows and its audit event in one transaction, or none of them."""
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -15,6 +16,7 @@ from apps.deployments.models import Placement, Rollout, Run
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers
+from apps.deployments.services.superseding import supersede
 from apps.deployments.states import RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
 from apps.registry.models import Version
@@ -30,8 +32,12 @@ def begin(
     reason: str,
     confirm: Collection[str],
     left_out: Collection[str] = (),
+    take_over: Rollout | None = None,
 ) -> Rollout:
-    """One rollout with a run per server. A promotion's runs go one after another, all others start at once."""
+    """One rollout with a run per server. A promotion's runs go one after another, all others start at once.
+
+    It takes over from `take_over`; where a worker is still in a step of that, the run begins when the step is over.
+    """
     if not servers:
         raise NoServers(f"{placement.environment} has no active server that is not cordoned")
     hot = hot_servers(placement, to) if to else frozenset()
@@ -60,9 +66,13 @@ def begin(
     )
     try:
         with transaction.atomic():
+            _lock(take_over)
             _require_unchanged(placement)
+            busy = _take_over(take_over, rollout, now)
             rollout.save()
-            runs = Run.objects.bulk_create(_runs(rollout, servers, hot))
+            runs = Run.objects.bulk_create(_now(rollout, _runs(rollout, servers, hot), busy))
+            if take_over is not None:
+                Rollout.objects.filter(pk=take_over.pk).update(superseded_by=rollout)
             _record(actor, rollout)
             _wake(rollout, runs if is_at_once else [])
     except IntegrityError as error:
@@ -71,6 +81,27 @@ def begin(
             raise
         raise rollout_active(moving) from error
     return rollout
+
+
+def _lock(moving: Rollout | None) -> None:
+    """Before the placement: whoever ends a rollout takes them in this order."""
+    if moving is not None:
+        Rollout.objects.select_for_update().get(pk=moving.pk)
+
+
+def _take_over(moving: Rollout | None, rollout: Rollout, now: datetime) -> set[int]:
+    if moving is None:
+        return set()
+    return supersede(moving, why=f"a rollback by {rollout.actor} took over: {rollout.reason}", now=now)
+
+
+def _now(rollout: Rollout, runs: list[Run], busy: Collection[int]) -> list[Run]:
+    """The runs that can begin at once; the plan keeps the recipes of the others."""
+    late = {run.server.name: run.recipe for run in runs if run.server_id in busy}
+    if late:
+        rollout.plan["late"] = late
+        Rollout.objects.filter(pk=rollout.pk).update(plan=rollout.plan)
+    return [run for run in runs if run.server_id not in busy]
 
 
 def rollout_active(moving: Rollout) -> RolloutActive:
@@ -85,7 +116,7 @@ def rollout_active(moving: Rollout) -> RolloutActive:
 def _require_unchanged(seen: Placement) -> None:
     """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
     now = Placement.objects.select_for_update().get(pk=seen.pk)
-    if (now.active_id, now.standby_id) != (seen.active_id, seen.standby_id):
+    if (now.active_id, now.standby_id, now.held_at) != (seen.active_id, seen.standby_id, seen.held_at):
         raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
 
 
@@ -110,7 +141,7 @@ def _wake(rollout: Rollout, runs: list[Run]) -> None:
     """Wake the runs that start at once (one message per server), else the rollout itself."""
     for run in runs:
         wake("conch.advance_run", run_id=run.pk)
-    if not runs:
+    if not runs or rollout.plan.get("late"):
         wake("conch.advance_rollout", rollout_id=rollout.pk)
 
 

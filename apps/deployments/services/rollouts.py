@@ -14,6 +14,9 @@ from apps.deployments.errors import ShadowFailed
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.work import work
+from apps.deployments.services.history import keep_done, keep_put_back
+from apps.deployments.services.restoring import answered_at, note_restored, put_back_at
+from apps.deployments.services.superseding import start_late
 from apps.deployments.states import (
     ACTIVE_ROLLOUT,
     ACTIVE_RUN,
@@ -39,6 +42,7 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
             .first()
         )
         if rollout is None:
+            _wake_successor(rollout_id)
             return
         if rollout.state == RolloutState.QUEUED:
             try_move(rollout, RolloutState.RUNNING, started_at=now)
@@ -49,7 +53,15 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
         Rollout.objects.filter(pk=rollout.pk).update(due_at=now + timedelta(seconds=LOOK_AGAIN_S))
 
 
+def _wake_successor(rollout_id: int) -> None:
+    """A rollback that took over waits for the last worker in what it took over from."""
+    for successor in Rollout.objects.filter(superseded=rollout_id, state__in=ACTIVE_ROLLOUT):
+        wake("conch.advance_rollout", rollout_id=successor.pk)
+
+
 def _go_forward(rollout: Rollout, now: datetime) -> None:
+    if not start_late(rollout, now=now):
+        return
     runs = list(rollout.runs.filter(direction=RunDirection.FORWARD).order_by("position"))
     failed = [run for run in runs if run.state in (RunState.FAILED, RunState.CANCELLED)]
     if failed and rollout.kind == RolloutKind.PROMOTE:
@@ -60,12 +72,20 @@ def _go_forward(rollout: Rollout, now: datetime) -> None:
         if active[0].state == RunState.QUEUED:
             _start(active[0], now)
         return
-    if rollout.kind == RolloutKind.ROLLBACK and len(failed) == len(runs) and _is_worth_turning_back(failed):
-        _turn_back(rollout, failed[0], now)
+    if rollout.kind == RolloutKind.ROLLBACK and not _has_gone_back(rollout, runs, failed, now):
         return
     if len(failed) < len(runs) and not _settle(rollout, runs, now):
         return
     _finish_forward(rollout, runs, failed, now)
+
+
+def _has_gone_back(rollout: Rollout, runs: list[Run], failed: list[Run], now: datetime) -> bool:
+    """Keep when clients were well again; True when the rollback may end, False where it cleans up first."""
+    note_restored(rollout, answered=answered_at(runs))
+    if len(failed) == len(runs) and _is_worth_turning_back(failed):
+        _turn_back(rollout, failed[0], now)
+        return False
+    return _clear_after(rollout, now)
 
 
 def _is_worth_turning_back(failed: list[Run]) -> bool:
@@ -82,24 +102,32 @@ def _start(run: Run, now: datetime) -> None:
 def _turn_back(rollout: Rollout, failed: Run, now: datetime) -> None:
     rollout.runs.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=now)
     server = failed.server.name
-    try_move(rollout, RolloutState.REVERTING, error={**failed.error, "server": server, "run": failed.pk})
+    error = {**failed.error, "server": server, "run": failed.pk}
+    try_move(rollout, RolloutState.REVERTING, error=error, turned_at=now)
     _go_back(rollout, now)
 
 
 def _go_back(rollout: Rollout, now: datetime) -> None:
-    """Put back every server a forward run changed, all at once, and clear away shadows left in the middle; then end."""
+    """Put back every server a forward run changed, and clear away shadows left in the middle; then end.
+
+    All at once, but for a server on which a worker is still in a step: that one follows when the step is over.
+    """
     runs = list(rollout.runs.select_related("server").order_by("position"))
     reverts = [run for run in runs if run.direction == RunDirection.REVERT]
-    if any(run.state in ACTIVE_RUN for run in runs if run not in reverts):
-        return
+    busy = {run.server_id for run in runs if run not in reverts and run.state in ACTIVE_RUN}
     changed = [run for run in runs if run.has_changed_server and run.direction == RunDirection.FORWARD]
     recipe = plan.revert_recipe(has_old=rollout.from_version is not None)
-    reverts += _start_missing(rollout, RunDirection.REVERT, recipe, like=changed, there=reverts, now=now)
+    free = [run for run in changed if run.server_id not in busy]
+    reverts += _start_missing(rollout, RunDirection.REVERT, recipe, like=free, there=reverts, now=now)
+    if busy:
+        return
     reverts += _start_missing(
         rollout, RunDirection.REVERT, list(plan.CLEAR), like=_left_shadows(rollout), there=reverts, now=now
     )
     if any(run.state in ACTIVE_RUN for run in reverts):
         return
+    note_restored(rollout, answered=put_back_at(rollout, reverts))
+    keep_put_back(rollout, now=now)
     failed = [run for run in reverts if run.state != RunState.SUCCEEDED]
     placement = rollout.placement
     if changed and placement.standby_id:
@@ -137,6 +165,14 @@ def _settle(rollout: Rollout, runs: list[Run], now: datetime) -> bool:
         rollout, RunDirection.SETTLE, list(plan.SETTLE), like=list(by_repository.values()), there=settling, now=now
     )
     return not any(run.state in ACTIVE_RUN for run in settling)
+
+
+def _clear_after(rollout: Rollout, now: datetime) -> bool:
+    """Clear away the shadows of what this rollback took over from; True when none is left to wait for."""
+    left = [run for taken in rollout.superseded.all() for run in _left_shadows(taken)]
+    there = list(rollout.runs.filter(direction=RunDirection.REVERT))
+    there += _start_missing(rollout, RunDirection.REVERT, list(plan.CLEAR), like=left, there=there, now=now)
+    return not any(run.state in ACTIVE_RUN for run in there)
 
 
 def _start_missing(
@@ -180,6 +216,9 @@ def _finish_forward(rollout: Rollout, runs: list[Run], failed: list[Run], now: d
 
 
 def _point(rollout: Rollout, run: Run, now: datetime) -> None:
+    if rollout.from_version_id == rollout.to_version_id and rollout.kind != RolloutKind.RETIRE:
+        # A server was brought right: what is live has not changed.
+        return
     final = work(run.pk).sets[1]
     old, window_s = rollout.from_version, rollout_policy(rollout).standby_window_s
     is_kept = old is not None and old.pk != rollout.to_version_id and old.number in final
@@ -189,6 +228,7 @@ def _point(rollout: Rollout, run: Run, now: datetime) -> None:
         standby_until=now + timedelta(seconds=window_s) if is_kept else None,
         **({} if rollout.kind == RolloutKind.RETIRE else {"since": now}),
     )
+    keep_done(rollout, standby=old if is_kept else None, now=now)
 
 
 def _end(rollout: Rollout, state: RolloutState, now: datetime, *, error: dict[str, Any]) -> None:

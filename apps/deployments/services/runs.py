@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
+from django.utils import timezone
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
@@ -13,7 +14,8 @@ from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.models import Run, StepRun
-from apps.deployments.states import RolloutState, RunDirection, RunState, StepState
+from apps.deployments.services.history import keep_begun
+from apps.deployments.states import RolloutKind, RolloutState, RunDirection, RunState, StepState
 
 
 def claim_run(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bool:
@@ -40,8 +42,12 @@ def release_run(run_id: int, *, owner: str, due_at: datetime, waiting_for: str, 
 
 
 def is_wanted(run: Run) -> bool:
-    """Whether the rollout, as just read, still wants this run: an abort turns away all but those that put back."""
-    return run.direction == RunDirection.REVERT or run.rollout.state == RolloutState.RUNNING
+    """Whether the rollout, as just read, still wants this run.
+
+    An abort turns away all but those that put back; a rollback that took over turns away every one.
+    """
+    wanted_in = (RolloutState.RUNNING, *((RolloutState.REVERTING,) if run.direction == RunDirection.REVERT else ()))
+    return run.rollout.state in wanted_in
 
 
 def begin_step(run: Run, name: str, *, now: datetime) -> StepRun:
@@ -67,7 +73,10 @@ def remember(step: StepRun, **memory: Any) -> None:
 
 def note_change(run: Run) -> None:
     """Keep that the server is about to be changed: from here on, failing means putting it back."""
-    Run.objects.filter(pk=run.pk).update(has_changed_server=True)
+    with transaction.atomic():
+        Run.objects.filter(pk=run.pk).update(has_changed_server=True)
+        if run.rollout.kind == RolloutKind.PROMOTE and run.direction == RunDirection.FORWARD:
+            keep_begun(run.rollout, now=timezone.now())
     run.has_changed_server = True
 
 

@@ -6,7 +6,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from apps.access.models import Grant
-from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Placement, Probe, Rollout, Run, StepRun
+from apps.deployments.plan import config_digest
 from apps.deployments.states import RolloutState, RunState, StepState
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from apps.fleet.states import ServerState
@@ -85,6 +86,18 @@ def rollout(where: Placement, *, to: Version, state: str = RolloutState.SUCCEEDE
     return made
 
 
+def ban(where: Placement, banned: Version) -> Ban:
+    return Ban.objects.create(
+        placement=where,
+        version=banned,
+        artifact_digest=banned.digest,
+        config_digest=config_digest(banned.config),
+        reason="wrong labels",
+        actor="alice",
+        actor_kind="user",
+    )
+
+
 def fill(count: int) -> None:
     """`count` rows of everything that is listed."""
     home = environment()
@@ -98,6 +111,7 @@ def fill(count: int) -> None:
         listed = server(f"t{position}", metrics=f"127.0.0.1:{30_000 + position}")
         ObservedVersion.objects.create(server=listed, model=name, version=1, state="READY", since=timezone.now())
         rollout(placed, to=one)
+        ban(placed, one)
         Probe.objects.create(placement=placed, server=listed, version=1, kind="warmup", has_passed=True)
         person = User.objects.create(username=f"u{position}")
         Grant.objects.create(user=person, role="viewer")

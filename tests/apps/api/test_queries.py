@@ -18,6 +18,7 @@ LISTS = {
     "sd/prometheus": 2,
     "placements": 2,
     "rollouts": 2,
+    "bans": 2,
     "probes?environment=prod&model=m1": 3,
     "audit": 2,
     "tokens": 2,

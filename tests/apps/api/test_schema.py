@@ -23,6 +23,9 @@ STARTING = {
     "/api/v1/rollouts",
     "/api/v1/rollouts/{rollout_id}/abort",
     "/api/v1/rollbacks",
+    "/api/v1/placements/{environment}/{name}/hold",
+    "/api/v1/placements/{environment}/{name}/unhold",
+    "/api/v1/bans/{ban_id}/lift",
     "/api/v1/unloads",
 }
 

@@ -21,6 +21,8 @@ PAGES = (
     f"{MODEL}in/prod/promote/",
     f"{MODEL}in/staging/roll-back/",
     f"{MODEL}in/prod/unload/",
+    f"{MODEL}in/prod/hold/",
+    f"{MODEL}in/prod/let-go/",
     f"{MODEL}in/prod/warm-up/",
     "/servers/",
     "/servers/add/",
@@ -48,7 +50,7 @@ PAGES = (
     "/password/",
 )
 # These need a row's number, a file, or nobody signed in; tests of their own visit them.
-OTHERS = frozenset({"rollout", "abort", "revoke_token", "audit_export", "sign_in", "sign_out"})
+OTHERS = frozenset({"rollout", "abort", "lift_ban", "revoke_token", "audit_export", "sign_in", "sign_out"})
 
 
 def names() -> set[str]:

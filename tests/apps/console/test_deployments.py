@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from apps.audit.models import Event
-from apps.deployments.models import Rollout, WarmupSchedule
+from apps.deployments.models import Ban, Placement, Rollout, WarmupSchedule
 from apps.fleet.models import Observation
 from tests.factories.fleets import SIGNATURE, FleetRows
 
@@ -218,3 +218,75 @@ def test_in_a_dialog_the_refusal_is_a_part_and_success_leaves_it(rows: FleetRows
 
     assert "<html" not in refused.content.decode()
     assert done.headers["HX-Redirect"] == f"/rollouts/{Rollout.objects.latest('pk').pk}/"
+
+
+def test_the_rollback_form_says_what_it_bans_and_holds(rows: FleetRows, operator: Client) -> None:
+    page = operator.get(ROLL_BACK).content.decode()
+
+    assert "Ban version 2 in staging until somebody lifts it" in page
+    assert "Holds digits in staging: promotions ask first" in page
+
+
+def test_rolling_back_from_the_form_bans_as_ticked(rows: FleetRows, operator: Client) -> None:
+    operator.post(ROLL_BACK, {"to": "1", "reason": "wrong answers", "ban": "on"})
+
+    ban = Ban.objects.get()
+    assert (ban.version, ban.actor, ban.reason) == (rows.versions["digits", 2], "operator-all", "wrong answers")
+
+
+def test_an_unticked_box_bans_nothing(rows: FleetRows, operator: Client) -> None:
+    operator.post(ROLL_BACK, {"to": "1", "reason": "the clients are not ready"})
+
+    assert not Ban.objects.exists()
+    assert Placement.objects.get(environment__name="staging").hold_reason == "the clients are not ready"
+
+
+def test_a_prefilled_rollback_has_the_version_chosen(rows: FleetRows, operator: Client) -> None:
+    assert '<option value="1" selected>' in operator.get(f"{ROLL_BACK}?to=1").content.decode()
+
+
+def test_a_moving_promotion_is_offered_to_be_turned_round(rows: FleetRows, operator: Client) -> None:
+    operator.post(PROMOTE, promotion())
+
+    page = operator.get("/models/digits/in/prod/roll-back/").content.decode()
+    operator.post("/models/digits/in/prod/roll-back/", {"to": "1", "reason": "errors", "ban": "on"})
+
+    rollout = Rollout.objects.latest("pk")
+    assert "1 (puts back what has changed so far)" in page
+    assert f"Stops rollout {rollout.pk}, a promote by operator-all" in page
+    assert (rollout.state, rollout.turned_by) == ("reverting", "operator-all")
+
+
+def test_a_hold_stands_on_the_card_and_asks_before_a_promotion(rows: FleetRows, operator: Client) -> None:
+    operator.post("/models/digits/in/prod/hold/", {"reason": "incident"})
+
+    page = operator.get("/models/digits/").content.decode()
+    refused = operator.post(PROMOTE, promotion())
+    operator.post(PROMOTE, promotion(confirm_hold="on"))
+
+    assert "held by operator-all" in page
+    assert "incident" in page
+    assert (refused.status_code, "Go on, and let go of the hold" in refused.content.decode()) == (409, True)
+    assert Placement.objects.get(environment__name="prod").held_at is None
+
+
+def test_letting_go_takes_the_hold_away(rows: FleetRows, operator: Client) -> None:
+    operator.post("/models/digits/in/prod/hold/", {"reason": "incident"})
+
+    operator.post("/models/digits/in/prod/let-go/", {"reason": "over"})
+
+    assert Placement.objects.get(environment__name="prod").held_at is None
+
+
+def test_a_ban_stands_at_its_version_and_is_lifted_from_there(rows: FleetRows, operator: Client) -> None:
+    operator.post(ROLL_BACK, {"to": "1", "reason": "wrong answers", "ban": "on"})
+    ban = Ban.objects.get()
+
+    page = operator.get("/models/digits/").content.decode()
+    question = operator.get(f"/bans/{ban.pk}/lift/").content.decode()
+    operator.post(f"/bans/{ban.pk}/lift/", {"reason": "labels were right"})
+
+    ban.refresh_from_db()
+    assert f'href="/bans/{ban.pk}/lift/"' in page
+    assert "Banned by operator-all: wrong answers" in question
+    assert ban.lift_reason == "labels were right"

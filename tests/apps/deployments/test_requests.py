@@ -13,7 +13,6 @@ from apps.common.actor import COMMAND, Actor
 from apps.common.errors import ControlPlaneError, NotAllowed
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Placement, Rollout, Run, StepRun
-from apps.deployments.services.aborting import abort_for_rollback
 from apps.deployments.services.clock import TooOften
 from apps.fleet.errors import ServerUnknown
 from apps.fleet.models import Observation, ObservedVersion
@@ -228,26 +227,6 @@ def test_rolling_back_an_unload_brings_back_what_was_unloaded(rows: FleetRows) -
     rollout = services.roll_back(COMMAND, **PROD, reason="it was needed")
 
     assert rollout.to_version == rows.versions["digits", 1]
-
-
-@pytest.mark.parametrize("to", [None, 1])
-def test_two_operators_rolling_back_a_promotion_at_once_get_the_same_rollout(rows: FleetRows, to: int | None) -> None:
-    rollout = services.promote(COMMAND, **PROD, version=2)
-    seen_by_the_second = selectors.get_rollout(rollout.pk)
-    services.roll_back(COMMAND, **PROD, to=to, reason="errors")
-
-    answered = abort_for_rollback(COMMAND, seen_by_the_second, to=to, reason="errors")
-
-    assert answered == rollout
-    assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["roll_back", "promote"]
-
-
-def test_a_promotion_that_came_live_meanwhile_is_left_to_a_rollback_of_its_own(rows: FleetRows) -> None:
-    rollout = services.promote(COMMAND, **PROD, version=2)
-    seen_by_the_operator = selectors.get_rollout(rollout.pk)
-    Rollout.objects.update(state="succeeded")
-
-    assert abort_for_rollback(COMMAND, seen_by_the_operator, to=None, reason="errors") is None
 
 
 @pytest.mark.parametrize(("code", "reverts"), [("golden_mismatch", 2), ("server_unreachable", 0)])

@@ -1,0 +1,58 @@
+"""What must be so before anything begins; each refusal names what is missing."""
+
+from collections.abc import Collection, Iterable
+
+from apps.deployments import plan
+from apps.deployments.errors import InterfaceChanged, ReasonMissing, ServersDown, VersionNotReady
+from apps.deployments.models import Placement
+from apps.deployments.selectors.rollouts import active_rollout
+from apps.deployments.services.beginning import rollout_active
+from apps.fleet import selectors as fleet
+from apps.fleet.errors import ServerUnknown
+from apps.fleet.models import Server
+from apps.registry import selectors as registry
+from apps.registry.models import Version
+from apps.registry.states import VersionState
+
+
+def ready_version(model: str, number: int) -> Version:
+    """The version, or VersionNotReady with what it lacks."""
+    version = registry.get_version(model, number)
+    if version.state != VersionState.READY:
+        cause = version.error.get("message") or f"it is {version.state}"
+        raise VersionNotReady(f"{version} cannot be promoted: {cause}", state=version.state)
+    return version
+
+
+def require_reason(reason: str, what: str) -> None:
+    """ReasonMissing when it is empty."""
+    if not reason.strip():
+        raise ReasonMissing(f"{what} needs a reason", field="reason")
+
+
+def refuse_unknown(skip: Collection[str], servers: Iterable[Server], environment: str) -> None:
+    """ServerUnknown for a name to leave out that is none of the environment's."""
+    strangers = sorted(set(skip) - {server.name for server in servers})
+    if strangers:
+        raise ServerUnknown(f"{environment} has no server {', '.join(strangers)} to leave out", field="skip")
+
+
+def refuse_if_moving(placement: Placement) -> None:
+    """RolloutActive when something moves the placement."""
+    moving = active_rollout(placement)
+    if moving is not None:
+        raise rollout_active(moving)
+
+
+def refuse_if_down(servers: Iterable[Server], environment: str) -> None:
+    """ServersDown with the names of those that did not answer lately."""
+    down = [server.name for server in servers if not fleet.is_reachable(server)]
+    if down:
+        raise ServersDown(f"{environment}: no answer from {', '.join(down)}", servers=down)
+
+
+def ask_about_interface(old: Version | None, new: Version, confirm: Collection[str]) -> None:
+    """InterfaceChanged when clients of the old version would get errors, unless that was confirmed."""
+    changes = plan.interface_changes(old.signature, new.signature) if old else []
+    if changes and "interface" not in confirm:
+        raise InterfaceChanged(f"{old} -> {new.number}: {'; '.join(changes)}", changes=changes)

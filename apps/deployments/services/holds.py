@@ -1,0 +1,81 @@
+"""Holding what is live in one place, and letting go of it."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.access.services import require
+from apps.audit.services import record
+from apps.common.actor import Actor
+from apps.deployments.errors import PlacementHeld, PlacementNotHeld, ReasonMissing
+from apps.deployments.models import Placement
+from apps.deployments.selectors.placements import get_placement
+
+HOLD = "hold"
+_FREE = {"held_at": None, "held_by": "", "hold_reason": ""}
+
+
+def hold(actor: Actor, *, environment: str, model: str, reason: str) -> Placement:
+    """Keep everything but rollbacks from moving what is live there, until somebody lets go."""
+    require(actor, "hold", environment)
+    placement = get_placement(environment, model)
+    _require_reason(reason, f"holding {placement}")
+    with transaction.atomic():
+        keep_held(actor, placement, reason=reason, now=timezone.now())
+        _record(actor, "hold", placement, reason=reason)
+    return placement
+
+
+def unhold(actor: Actor, *, environment: str, model: str, reason: str) -> Placement:
+    """Let go of a hold."""
+    require(actor, "unhold", environment)
+    placement = get_placement(environment, model)
+    _require_reason(reason, f"letting go of {placement}")
+    with transaction.atomic():
+        if not let_go(actor, placement, reason=reason):
+            raise PlacementNotHeld(f"{placement} is not held")
+    return get_placement(environment, model)
+
+
+def keep_held(actor: Actor, placement: Placement, *, reason: str, now: datetime) -> None:
+    """Hold it, in the caller's transaction; the newest reason is the one that counts."""
+    held = {"held_at": now, "held_by": actor.name, "hold_reason": reason}
+    Placement.objects.filter(pk=placement.pk).update(**held)
+    placement.held_at, placement.held_by, placement.hold_reason = now, actor.name, reason
+
+
+def let_go(actor: Actor, placement: Placement, *, reason: str) -> bool:
+    """Let go, in the caller's transaction; False when nothing was held."""
+    was_held = bool(Placement.objects.filter(pk=placement.pk, held_at__isnull=False).update(**_FREE))
+    if was_held:
+        _record(actor, "unhold", placement, reason=reason)
+    return was_held
+
+
+def refuse_held(placement: Placement) -> None:
+    """PlacementHeld, with who holds it and why."""
+    if placement.held_at is not None:
+        raise PlacementHeld(
+            f"{placement} is held by {placement.held_by} since {placement.held_at:%Y-%m-%d %H:%M} UTC: "
+            f"{placement.hold_reason}",
+            actor=placement.held_by,
+            why=placement.hold_reason,
+        )
+
+
+def _record(actor: Actor, verb: str, placement: Placement, *, reason: str) -> None:
+    record(
+        actor,
+        verb,
+        subject_kind="placement",
+        subject=str(placement),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=reason,
+    )
+
+
+def _require_reason(reason: str, what: str) -> None:
+    if not reason.strip():
+        raise ReasonMissing(f"{what} needs a reason", field="reason")

@@ -1,0 +1,56 @@
+"""Taking over from a rollout that moves: a rollback waits for nothing but a worker's call that is under way."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from apps.common.dispatch import wake
+from apps.common.keeping import error_document
+from apps.common.transitions import try_move
+from apps.deployments.errors import Superseded
+from apps.deployments.models import Rollout, Run, StepRun
+from apps.deployments.states import ACTIVE_RUN, RolloutState, RunState, StepState
+from apps.fleet.models import Server
+
+OPEN_STEP = (StepState.RUNNING, StepState.WAITING)
+
+
+def supersede(moving: Rollout, *, why: str, now: datetime) -> set[int]:
+    """End it, in the caller's transaction; the keys of the servers on which a worker is in the middle of a step.
+
+    That worker is turned away after the step. Everywhere else the way is free at once.
+    """
+    error = error_document(Superseded(why))
+    if not try_move(moving, RolloutState.FAILED, finished_at=now, error=error):
+        return set()
+    free = Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING) & (Q(lease_until__isnull=True) | Q(lease_until__lt=now))
+    freed = list(Run.objects.select_for_update().filter(free, rollout=moving).values_list("pk", flat=True))
+    StepRun.objects.filter(run__in=freed, state__in=OPEN_STEP).update(
+        state=StepState.FAILED, error=error, finished_at=now
+    )
+    Run.objects.filter(pk__in=freed).update(state=RunState.CANCELLED, finished_at=now, error=error, waiting_for="")
+    return set(moving.runs.filter(state__in=ACTIVE_RUN).values_list("server_id", flat=True))
+
+
+def start_late(rollout: Rollout, *, now: datetime) -> bool:
+    """Start the runs that had to wait for a worker; True when none is left to start."""
+    late = rollout.plan.get("late", {})
+    servers = Server.objects.filter(name__in=late).exclude(runs__rollout=rollout) if late else []
+    busy = set(
+        Run.objects.filter(model=rollout.placement.model_id, state__in=ACTIVE_RUN).values_list("server_id", flat=True)
+        if late
+        else ()
+    )
+    for server in servers:
+        if server.pk not in busy:
+            run = Run.objects.create(
+                rollout=rollout,
+                server=server,
+                model_id=rollout.placement.model_id,
+                position=rollout.plan["servers"].index(server.name),
+                state=RunState.RUNNING,
+                started_at=now,
+                recipe=late[server.name],
+            )
+            wake("conch.advance_run", run_id=run.pk)
+    return not any(server.pk in busy for server in servers)

@@ -1,0 +1,101 @@
+"""Turning a rollout round while it moves: it puts back the servers it has already changed."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.audit.services import record
+from apps.common.actor import CLOCK, Actor
+from apps.common.dispatch import wake
+from apps.common.errors import ControlPlaneError
+from apps.common.keeping import error_document
+from apps.common.transitions import try_move
+from apps.deployments.errors import Aborted, RolloutNotAbortable
+from apps.deployments.models import Placement, Rollout
+from apps.deployments.selectors.bans import identity
+from apps.deployments.selectors.rollouts import get_rollout
+from apps.deployments.services.bans import ban_version
+from apps.deployments.services.holds import keep_held
+from apps.deployments.states import RolloutKind, RolloutState, RunState
+
+
+def turn_back(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool = True) -> Rollout | None:
+    """Roll back what is moving: turned round, held and, unless told otherwise, banned. Asked twice, it is done once.
+
+    None when it has come live at this very moment: then there is something to roll back.
+    """
+    if moving.kind == RolloutKind.ROLLBACK:
+        return moving
+    try:
+        with transaction.atomic():
+            return _turn_and_hold(actor, moving, reason=reason, is_banning=is_banning, error=_aborted(actor, reason))
+    except RolloutNotAbortable:
+        moving.refresh_from_db(fields=["state", "error", "finished_at"])
+        if moving.state == RolloutState.FAILED:
+            raise
+        return None if moving.state == RolloutState.SUCCEEDED else moving
+
+
+def turn_back_by_gate(rollout: int, *, failed: ControlPlaneError) -> bool:
+    """A gate has failed: the same as somebody rolling back, with the gate as the reason; False when it has ended."""
+    moving = get_rollout(rollout)
+    try:
+        with transaction.atomic():
+            _turn_and_hold(CLOCK, moving, reason=failed.message, is_banning=True, error=error_document(failed))
+    except RolloutNotAbortable:
+        return False
+    return True
+
+
+def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool, error: dict[str, Any]) -> Rollout:
+    now = timezone.now()
+    locked = Rollout.objects.select_for_update().get(pk=moving.pk)
+    placement = Placement.objects.select_related("environment", "model").get(pk=moving.placement_id)
+    if locked.state == RolloutState.REVERTING:
+        moving.state = locked.state
+        if placement.held_at and locked.turned_at and placement.held_at >= locked.turned_at:
+            return moving
+        _record(actor, "roll_back", moving, reason)
+    else:
+        turn(actor, moving, reason=reason, verb="roll_back", error=error, now=now)
+    keep_held(actor, placement, reason=reason, now=now)
+    bad, good = moving.to_version, moving.from_version
+    if is_banning and bad is not None and (good is None or identity(bad) != identity(good)):
+        ban_version(actor, placement, bad, reason=reason, rollout=moving, now=now)
+    return moving
+
+
+def turn(actor: Actor, moving: Rollout, *, reason: str, verb: str, error: dict[str, Any], now: datetime) -> None:
+    """Send it back, in the caller's transaction; RolloutNotAbortable when it has ended or goes back already."""
+    turned = {
+        "turned_at": now,
+        "turned_by": actor.name,
+        "turned_by_kind": actor.kind,
+        "turned_because": reason,
+        "error": error,
+        "due_at": now,
+    }
+    if not try_move(moving, RolloutState.REVERTING, **turned):
+        raise RolloutNotAbortable(f"{moving} is {moving.state}", state=moving.state)
+    moving.runs.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=now)
+    _record(actor, verb, moving, reason)
+    wake("conch.advance_rollout", rollout_id=moving.pk)
+
+
+def _aborted(actor: Actor, reason: str) -> dict[str, Any]:
+    return error_document(Aborted(f"{actor.name}: {reason}"))
+
+
+def _record(actor: Actor, verb: str, moving: Rollout, reason: str) -> None:
+    placement = moving.placement
+    record(
+        actor,
+        verb,
+        subject_kind="rollout",
+        subject=str(moving.pk),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=reason,
+    )

@@ -1,0 +1,371 @@
+"""Going back: what it stops, whom it reaches, what it holds and bans, and how long it took."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.audit import selectors as audit
+from apps.common.actor import COMMAND
+from apps.deployments import errors, selectors, services
+from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run, StepRun
+from apps.deployments.services.turning import turn_back
+from apps.deployments.states import RunState
+from apps.fleet.models import Server
+from tests.factories.fleets import FleetRows
+from tests.factories.histories import passed_shadow, went_live
+
+PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
+
+
+def live(rows: FleetRows) -> FleetRows:
+    """Version 2 is live, 1 is hot below it."""
+    went_live(rows, 2, before=1)
+    return rows
+
+
+def ended(rollout: Rollout) -> Rollout:
+    """The rollout after all its runs have succeeded and its end was reached."""
+    for _ in range(3):
+        rollout.runs.filter(state__in=("queued", "running")).update(state="succeeded", finished_at=timezone.now())
+        services.advance_rollout(rollout.pk, now=timezone.now())
+    return selectors.get_rollout(rollout.pk)
+
+
+def promote_first_server(rows: FleetRows) -> Rollout:
+    """A promotion of version 2 that has changed prod-1 and is about to go on to prod-2."""
+    rollout = services.promote(COMMAND, **PROD, version=2)
+    rollout.runs.filter(position=0).update(state="succeeded", has_changed_server=True)
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    return rollout
+
+
+def test_a_rollback_holds_the_placement_and_bans_what_was_live(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="wrong labels")
+
+    placement, ban = selectors.get_placement("prod", "digits"), Ban.objects.get()
+    assert (placement.held_by, placement.hold_reason) == ("command line", "wrong labels")
+    assert placement.held_at == rollout.created_at
+    assert (ban.version, ban.reason, ban.rollout) == (rows.versions["digits", 2], "wrong labels", rollout)
+    verbs = {event.verb for event in audit.events(model="digits")}
+    assert verbs == {"roll_back", "ban_version"}
+
+
+def test_a_banned_version_is_refused_with_who_and_why_until_the_ban_is_lifted(rows: FleetRows) -> None:
+    live(rows)
+    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
+
+    with pytest.raises(errors.VersionBanned, match=r"by command line since .*: wrong labels") as refused:
+        services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
+    services.lift_ban(COMMAND, ban=refused.value.facts["ban"], reason="the labels were right")
+    rollout = services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
+
+    assert rollout.to_version == rows.versions["digits", 2]
+    lifted = Ban.objects.get()
+    assert (lifted.lifted_by, lifted.lift_reason) == ("command line", "the labels were right")
+
+
+def test_the_same_bytes_under_another_number_are_banned_too(rows: FleetRows) -> None:
+    live(rows)
+    again = rows.versions["digits", 3]
+    again.artifact, again.config = rows.versions["digits", 2].artifact, rows.versions["digits", 2].config
+    again.save()
+    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
+
+    with pytest.raises(errors.VersionBanned):
+        services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
+
+
+def test_what_is_gone_back_to_is_never_banned_with_what_it_equals(rows: FleetRows) -> None:
+    live(rows)
+    one, two = rows.versions["digits", 1], rows.versions["digits", 2]
+    one.artifact, one.config = two.artifact, two.config
+    one.save()
+
+    services.roll_back(COMMAND, **PROD, reason="the number matters to clients")
+
+    assert not Ban.objects.exists()
+
+
+def test_a_rollback_can_leave_the_version_unbanned(rows: FleetRows) -> None:
+    live(rows)
+    services.roll_back(COMMAND, **PROD, reason="the clients are not ready", ban=False)
+
+    assert not Ban.objects.exists()
+
+
+def test_a_ban_is_lifted_once_and_with_a_reason(rows: FleetRows) -> None:
+    live(rows)
+    services.roll_back(COMMAND, **PROD, reason="slow")
+    ban = Ban.objects.get().pk
+
+    with pytest.raises(errors.ReasonMissing):
+        services.lift_ban(COMMAND, ban=ban, reason=" ")
+    services.lift_ban(COMMAND, ban=ban, reason="mended")
+    with pytest.raises(errors.BanLifted, match="command line"):
+        services.lift_ban(COMMAND, ban=ban, reason="mended")
+    with pytest.raises(errors.BanUnknown, match="4711"):
+        services.lift_ban(COMMAND, ban=4711, reason="mended")
+
+
+def test_a_held_placement_takes_no_promotion_until_that_is_confirmed(rows: FleetRows) -> None:
+    services.hold(COMMAND, **PROD, reason="incident")
+
+    with pytest.raises(errors.PlacementHeld, match="incident"):
+        services.promote(COMMAND, **PROD, version=2)
+    with pytest.raises(errors.PlacementHeld):
+        services.unload(COMMAND, **PROD, reason="not needed")
+    services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
+
+    assert selectors.get_placement("prod", "digits").held_at is None
+    assert audit.events(verb="unhold").count() == 1
+
+
+def test_letting_go_needs_a_hold_and_a_reason(rows: FleetRows) -> None:
+    with pytest.raises(errors.PlacementNotHeld):
+        services.unhold(COMMAND, **PROD, reason="over")
+    services.hold(COMMAND, **PROD, reason="incident")
+    with pytest.raises(errors.ReasonMissing):
+        services.unhold(COMMAND, **PROD, reason="")
+
+    assert services.unhold(COMMAND, **PROD, reason="over").held_at is None
+
+
+def test_a_hold_keeps_the_standby(rows: FleetRows) -> None:
+    live(rows)
+    late = timezone.now() + timedelta(days=1)
+    before = selectors.expired_standbys(late)
+
+    services.hold(COMMAND, **PROD, reason="incident")
+
+    assert (len(before), selectors.expired_standbys(late)) == (1, [])
+
+
+@pytest.mark.parametrize("to", [None, 1])
+def test_two_operators_rolling_back_a_promotion_at_once_get_the_same_rollout(rows: FleetRows, to: int | None) -> None:
+    rollout = promote_first_server(rows)
+    seen_by_the_second = selectors.get_rollout(rollout.pk)
+    services.roll_back(COMMAND, **PROD, to=to, reason="errors")
+
+    answered = turn_back(COMMAND, seen_by_the_second, reason="errors")
+
+    assert answered == rollout
+    assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["roll_back", "promote"]
+
+
+def test_a_promotion_that_came_live_meanwhile_is_left_to_a_rollback_of_its_own(rows: FleetRows) -> None:
+    rollout = services.promote(COMMAND, **PROD, version=2)
+    seen_by_the_operator = selectors.get_rollout(rollout.pk)
+    Rollout.objects.update(state="succeeded")
+
+    assert turn_back(COMMAND, seen_by_the_operator, reason="errors") is None
+
+
+def test_rolling_back_a_moving_promotion_holds_bans_and_tells_the_time_to_restore(rows: FleetRows) -> None:
+    rollout = promote_first_server(rows)
+
+    services.roll_back(COMMAND, **PROD, reason="errors")
+    rollout.runs.filter(direction="forward").update(state="cancelled")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    revert = Run.objects.get(direction="revert")
+    asked_at = Rollout.objects.get(pk=rollout.pk).turned_at
+    assert asked_at is not None
+    StepRun.objects.create(
+        run=revert,
+        name="await_ready",
+        position=1,
+        state="succeeded",
+        started_at=asked_at,
+        finished_at=asked_at + timedelta(seconds=2),
+    )
+
+    told = ended(rollout)
+    assert (told.state, told.time_to_restore_s) == ("rolled_back", 2.0)
+    assert (told.turned_by, told.turned_because) == ("command line", "errors")
+    assert Ban.objects.get().version == rows.versions["digits", 2]
+    assert selectors.get_placement("prod", "digits").hold_reason == "errors"
+
+
+def test_a_changed_server_goes_back_while_a_worker_is_still_busy_on_another(rows: FleetRows) -> None:
+    rollout = promote_first_server(rows)
+    busy = rollout.runs.get(position=1)
+    assert busy.state == "running"
+
+    services.roll_back(COMMAND, **PROD, reason="errors")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert [run.server.name for run in Run.objects.filter(direction="revert")] == ["prod-1"]
+
+
+def test_rolling_back_what_was_aborted_holds_and_bans_it_after_all(rows: FleetRows) -> None:
+    rollout = promote_first_server(rows)
+    services.abort(COMMAND, rollout=rollout.pk, reason="not now")
+
+    answered = services.roll_back(COMMAND, **PROD, reason="it is bad")
+
+    assert answered == rollout
+    assert Ban.objects.count() == 1
+    assert selectors.get_placement("prod", "digits").hold_reason == "it is bad"
+
+
+@pytest.mark.parametrize("kind", ["retire", "heal"])
+def test_a_rollback_takes_over_from_what_else_is_moving(rows: FleetRows, kind: str) -> None:
+    live(rows)
+    moving = services.retire_standby(selectors.get_placement("prod", "digits"))
+    assert moving is not None
+    Rollout.objects.filter(pk=moving.pk).update(kind=kind)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+
+    taken = selectors.get_rollout(moving.pk)
+    assert (taken.state, taken.error["code"], taken.superseded_by) == ("failed", "superseded", rollout)
+    assert {run.state for run in taken.runs.all()} == {"cancelled"}
+    assert [run.state for run in rollout.runs.all()] == ["running", "running"]
+    assert rollout.to_version == rows.versions["digits", 1]
+
+
+def test_where_a_worker_is_in_the_middle_of_a_step_the_rollback_begins_right_after_it(rows: FleetRows) -> None:
+    live(rows)
+    moving = services.retire_standby(selectors.get_placement("prod", "digits"))
+    assert moving is not None
+    held = moving.runs.get(server__name="prod-2")
+    services.claim_run(held.pk, owner="worker", now=timezone.now(), lease_s=15)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    before = [run.server.name for run in rollout.runs.all()]
+    is_wanted = services.is_wanted(selectors.get_run(held.pk))
+    services.end_run(selectors.get_run(held.pk), state=RunState.CANCELLED, now=timezone.now())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert not is_wanted
+    assert before == ["prod-1"]
+    assert {run.server.name: run.recipe[0] for run in rollout.runs.all()} == {"prod-1": "expose", "prod-2": "expose"}
+
+
+def test_a_rollback_to_another_version_takes_over_from_a_promotion(rows: FleetRows) -> None:
+    live(rows)
+    passed_shadow(rows, 1)
+    promotion = services.promote(COMMAND, **PROD, version=3)
+    services.advance_rollout(promotion.pk, now=timezone.now())
+    StepRun.objects.create(
+        run=promotion.runs.get(position=0), name="shadow", position=2, state="waiting", started_at=timezone.now()
+    )
+
+    rollout = services.roll_back(COMMAND, **PROD, to=1, reason="both are bad")
+    rollout.runs.update(state="succeeded", finished_at=timezone.now())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert rollout.to_version == rows.versions["digits", 1]
+    assert Ban.objects.get().version == rows.versions["digits", 3]
+    assert [run.recipe for run in rollout.runs.filter(direction="revert")] == [["clear"]]
+
+
+def test_a_second_rollback_of_a_moving_one_gets_the_same_and_to_elsewhere_takes_over(rows: FleetRows) -> None:
+    live(rows)
+    passed_shadow(rows, 3)
+    first = services.roll_back(COMMAND, **PROD, reason="slow")
+
+    same = services.roll_back(COMMAND, **PROD, reason="slow too")
+    other = services.roll_back(COMMAND, **PROD, to=3, reason="1 is worse")
+
+    assert same == first
+    assert selectors.get_rollout(first.pk).superseded_by == other
+    assert {ban.version.number for ban in Ban.objects.all()} == {1, 2}
+
+
+def test_rolling_back_an_unload_that_moves_turns_it_round(rows: FleetRows) -> None:
+    unloading = services.unload(COMMAND, **PROD, reason="not needed")
+    unloading.runs.filter(server__name="prod-1").update(state="succeeded", has_changed_server=True)
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="it was needed")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert rollout == unloading
+    assert [run.recipe for run in Run.objects.filter(direction="revert")] == [["restore", "await_ready", "persist"]]
+    assert not Ban.objects.exists()
+
+
+def test_a_cordoned_server_goes_along_only_where_it_serves_what_is_rolled_back(rows: FleetRows) -> None:
+    rows.server("prod-3", "prod")
+    live(rows)
+    rows.server("prod-4", "prod")
+    Server.objects.filter(name__in=("prod-3", "prod-4")).update(cordoned_at=timezone.now())
+
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+
+    assert sorted(run.server.name for run in rollout.runs.all()) == ["prod-1", "prod-2", "prod-3"]
+    assert rollout.plan["left_out"] == ["prod-4"]
+
+
+def test_the_time_to_restore_is_that_of_the_last_server_that_can_be_reached(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+    seconds = {"prod-1": 1, "prod-2": 4}
+    for run in rollout.runs.all():
+        finished = rollout.created_at + timedelta(seconds=seconds[run.server.name])
+        Run.objects.filter(pk=run.pk).update(state="succeeded", finished_at=finished)
+    Run.objects.filter(server__name="prod-2").update(state="failed", error={"code": "server_unreachable"})
+
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert selectors.get_rollout(rollout.pk).time_to_restore_s == 1.0
+
+
+def test_there_is_no_time_to_restore_while_a_server_serves_the_bad_version(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+    rollout.runs.filter(position=0).update(state="succeeded", finished_at=timezone.now())
+    rollout.runs.filter(position=1).update(state="failed", error={"code": "load_refused", "message": "no"})
+
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert selectors.get_rollout(rollout.pk).time_to_restore_s is None
+
+
+def test_a_failed_gate_rolls_back_holds_and_bans_by_itself(rows: FleetRows) -> None:
+    rollout = promote_first_server(rows)
+    gate = errors.GoldenMismatch("p99 is 91 ms, the gate is 60 ms")
+
+    has_turned = services.turn_back_by_gate(rollout.pk, failed=gate)
+
+    turned = selectors.get_rollout(rollout.pk)
+    assert has_turned
+    assert (turned.state, turned.turned_by, turned.error["code"]) == ("reverting", "conch", "golden_mismatch")
+    assert Ban.objects.get().reason == "p99 is 91 ms, the gate is 60 ms"
+    assert selectors.get_placement("prod", "digits").held_by == "conch"
+    assert not services.turn_back_by_gate(_ended(turned).pk, failed=gate)
+
+
+def _ended(rollout: Rollout) -> Rollout:
+    Rollout.objects.filter(pk=rollout.pk).update(state="rolled_back")
+    return rollout
+
+
+def test_history_tells_what_was_live_and_what_was_coming_and_is_never_rewritten(rows: FleetRows) -> None:
+    rollout = services.promote(COMMAND, **PROD, version=2, reason="better")
+    run = rollout.runs.get(position=0)
+    services.note_change(run)
+    services.note_change(run)
+    services.roll_back(COMMAND, **PROD, reason="errors")
+    ended(rollout)
+
+    begun, back = PlacementChange.objects.order_by("pk")
+    versions = rows.versions
+    assert (begun.what, begun.active, begun.coming) == ("begun", versions["digits", 1], versions["digits", 2])
+    assert (back.what, back.active, back.coming) == ("put_back", versions["digits", 1], None)
+    assert (begun.reason, back.reason, back.actor) == ("better", "errors", "command line")
+    with pytest.raises(errors.HistoryIsAppendOnly):
+        back.save()
+
+
+def test_a_rollback_that_ended_is_in_the_history(rows: FleetRows) -> None:
+    live(rows)
+    rollout = ended(services.roll_back(COMMAND, **PROD, reason="slow"))
+
+    change = PlacementChange.objects.get(rollout=rollout)
+    assert (change.what, change.active, change.reason) == ("done", rows.versions["digits", 1], "slow")
+    assert Placement.objects.get().active == rows.versions["digits", 1]

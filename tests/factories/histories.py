@@ -1,0 +1,35 @@
+"""What has happened to a fleet made of rows: rollouts that ended, and versions that have passed their shadow."""
+
+from django.utils import timezone
+
+from apps.deployments.models import Placement, Rollout, Run, StepRun
+from tests.factories.fleets import FleetRows
+
+
+def passed_shadow(rows: FleetRows, number: int, *, model: str = "digits", environment: str = "prod") -> Rollout:
+    """A rollout in which a version passed its shadow and went live."""
+    rollout = Rollout.objects.create(
+        placement=rows.placements[model, environment],
+        kind="promote",
+        state="succeeded",
+        to_version=rows.versions[model, number],
+        actor="ci",
+        actor_kind="token",
+    )
+    server = next(one for one in rows.servers.values() if one.environment.name == environment)
+    run = Run.objects.create(rollout=rollout, server=server, model=rows.models[model], state="succeeded")
+    StepRun.objects.create(run=run, name="shadow", position=2, state="succeeded", started_at=timezone.now())
+    return rollout
+
+
+def went_live(rows: FleetRows, number: int, *, before: int, model: str = "digits", environment: str = "prod") -> None:
+    """`number` is live there now, `before` is kept hot below it; both have passed."""
+    for one in (before, number):
+        passed_shadow(rows, one, model=model, environment=environment)
+    versions = rows.versions
+    Placement.objects.filter(pk=rows.placements[model, environment].pk).update(
+        active=versions[model, number], standby=versions[model, before], standby_until=timezone.now()
+    )
+    for server in rows.servers.values():
+        rows.observed(server.name, model, number)
+        rows.observed(server.name, model, before)
