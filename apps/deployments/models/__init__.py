@@ -1,0 +1,24 @@
+"""Desired state, the changes on their way to it, and what is kept of them."""
+
+from apps.deployments.models.going_back import Ban, PlacementChange
+from apps.deployments.models.rollouts import (
+    EnvironmentPolicy,
+    Placement,
+    Probe,
+    Rollout,
+    Run,
+    StepRun,
+    WarmupSchedule,
+)
+
+__all__ = [
+    "Ban",
+    "EnvironmentPolicy",
+    "Placement",
+    "PlacementChange",
+    "Probe",
+    "Rollout",
+    "Run",
+    "StepRun",
+    "WarmupSchedule",
+]
