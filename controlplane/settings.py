@@ -162,6 +162,7 @@ SPECTACULAR_SETTINGS = {
         "VersionState": "apps.api.shapes.registry.STATES",
         "ServerState": "apps.api.shapes.fleet.SERVER_STATES",
         "RolloutState": "apps.api.shapes.deployments.STATES",
+        "TrialState": "apps.api.shapes.trials.TRIAL_STATES",
         "RolloutKind": "apps.api.shapes.deployments.KINDS",
         "Role": "apps.api.shapes.access.ROLES",
         "Scope": "apps.api.shapes.access.SCOPE_NAMES",
@@ -192,5 +193,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    # It tells every sign-in; the audit and the account's own page do.
+    "loggers": {"axes": {"level": "WARNING"}},
     "root": {"handlers": ["console"], "level": env.text("CONCH_LOG_LEVEL")},
 }

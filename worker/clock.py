@@ -45,6 +45,8 @@ def sweep(now: datetime) -> None:
         wake("conch.check_version", version_id=version_id)
     for server_id in fleet_services.sweep_servers(now):
         wake("conch.introduce_server", server_id=server_id)
+    for trial_id in services.sweep_trials(now):
+        wake("conch.answer_trial", trial_id=trial_id)
     for placement in deployments.expired_standbys(now):
         services.retire_standby(placement)
 
@@ -105,6 +107,7 @@ def _warm(one: _WarmUp) -> tuple[int | None, str]:
 def tidy(now: datetime) -> None:
     """Old probes and kept answers, and what killed workers left in the store and in repositories."""
     services.forget_old_probes(now)
+    services.forget_old_trials(now)
     idempotency.forget(now=now)
     try:
         registry_services.sweep_store()

@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.deployments import services as deployments
 from apps.fleet import services as fleet
 from apps.registry import services as registry
-from worker import clock, engine, parts
+from worker import clock, engine, parts, trials
 
 
 @shared_task(name="conch.advance_run")
@@ -19,6 +19,12 @@ def advance_run(*, run_id: int, **_: object) -> None:
 def advance_rollout(*, rollout_id: int, **_: object) -> None:
     """Start a rollout's next run, or end it."""
     deployments.advance_rollout(rollout_id, now=timezone.now())
+
+
+@shared_task(name="conch.answer_trial")
+def answer_trial(*, trial_id: int, **_: object) -> None:
+    """Make a request that somebody asked for."""
+    trials.answer_trial(trial_id)
 
 
 @shared_task(name="conch.check_version")

@@ -37,6 +37,7 @@ VERBS: Mapping[str, Role] = {
     "unhold": OPERATOR,
     "lift_ban": OPERATOR,
     "schedule_warmup": OPERATOR,
+    "try_version": OPERATOR,
     "recheck_server": OPERATOR,
     "cordon_server": OPERATOR,
     "add_environment": ADMIN,

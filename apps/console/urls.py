@@ -6,7 +6,7 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, going_back, policies, registry
+from apps.console import access, audit, deployments, fleet, going_back, policies, registry, trials
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -42,6 +42,7 @@ urlpatterns = [
     page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
     page("models/<str:name>/versions/<int:number>/compare/", registry.compare, "compare"),
     page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
+    page("models/<str:name>/versions/<int:number>/try/", trials.try_version, "try_version"),
     page("models/<str:name>/versions/<int:number>/archive/", change_live.archive, "archive"),
     page("models/<str:name>/in/<str:environment>/promote/", change_live.promote, "promote"),
     page("models/<str:name>/in/<str:environment>/roll-back/", going_back.roll_back, "roll_back"),
@@ -66,6 +67,8 @@ urlpatterns = [
     page("rollouts/", deployments.rollouts, "rollouts"),
     page("rollouts/<int:rollout_id>/", deployments.rollout, "rollout"),
     page("rollouts/<int:rollout_id>/abort/", change_live.abort, "abort"),
+    page("trials/<int:trial_id>/", trials.trial, "trial"),
+    page("trials/<int:trial_id>/request.json", trials.trial_body, "trial_body"),
     page("audit/", audit.events, "audit"),
     page("audit/export.csv", audit.export, "audit_export"),
     page("tokens/", access.tokens, "tokens"),

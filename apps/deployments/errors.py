@@ -262,3 +262,36 @@ class StepBroke(ControlPlaneError):
     code = "step_broke"
     title = "Conch itself failed in this step"
     hint = "This is a defect in Conch: the worker's log has the details."
+
+
+class TrialUnknown(NotFound):
+    """No trial has that number, or it was forgotten."""
+
+    code = "trial_unknown"
+    hint = "Trials are kept for a week."
+
+
+class NotServedThere(Conflict):
+    """The server was not last seen to serve that version, so nobody can ask it."""
+
+    code = "not_served_there"
+    title = "That server does not serve that version"
+    hint = "Choose a server that serves it, or promote the version first."
+
+
+class NothingToSend(Invalid):
+    """No inputs were given, and none can be made from the configuration."""
+
+    code = "nothing_to_send"
+    title = "There is nothing to send"
+    hint = "Give the inputs, or the name of a sample. Sequence and decoupled models take no made-up ones."
+
+
+class TrialLost(ControlPlaneError):
+    """The worker that asked ended before it could tell the answer."""
+
+    code = "trial_lost"
+    http_status = 503
+    retryable = True
+    title = "The request's answer was lost"
+    hint = "Try it again."

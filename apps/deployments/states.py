@@ -51,7 +51,16 @@ class StepState(StrEnum):
     FAILED = "failed"
 
 
-R, U, T = RolloutState, RunState, StepState
+class TrialState(StrEnum):
+    """Where one request that somebody makes by hand is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    ANSWERED = "answered"
+    FAILED = "failed"
+
+
+R, U, T, Y = RolloutState, RunState, StepState, TrialState
 
 ROLLOUT_MOVES: Mapping[str, frozenset[str]] = {
     R.QUEUED: frozenset({R.RUNNING, R.REVERTING, R.FAILED}),
@@ -75,6 +84,13 @@ STEP_MOVES: Mapping[str, frozenset[str]] = {
     T.WAITING: frozenset({T.RUNNING, T.WAITING, T.SUCCEEDED, T.FAILED}),
     T.SUCCEEDED: frozenset(),
     T.FAILED: frozenset(),
+}
+
+TRIAL_MOVES: Mapping[str, frozenset[str]] = {
+    Y.QUEUED: frozenset({Y.RUNNING, Y.FAILED}),
+    Y.RUNNING: frozenset({Y.ANSWERED, Y.FAILED}),
+    Y.ANSWERED: frozenset(),
+    Y.FAILED: frozenset(),
 }
 
 ACTIVE_ROLLOUT = (R.QUEUED, R.RUNNING, R.REVERTING)

@@ -33,6 +33,7 @@ MAX_TENSORS = 64
 MAX_RANK = 16
 MAX_ELEMENTS = 1_000_000
 MAX_NAME_CHARS = 255
+SHOWN_BYTES = 2_000
 DEFAULT_ATOL, DEFAULT_RTOL = 1e-5, 1e-3
 
 
@@ -143,6 +144,38 @@ def to_array(entry: Mapping[str, Any]) -> NDArray[Any]:
         return values.reshape(shape)
     kinds = {"BOOL": np.bool_, **INTEGERS, **FLOATS}
     return np.array(entry["data"], dtype=kinds[datatype]).reshape(shape)
+
+
+def whole_entry(tensor: Tensor) -> dict[str, Any]:
+    """A tensor as an entry, the way back from `to_tensors`."""
+    values = [_plain(value) for value in tensor.array.reshape(-1).tolist()]
+    return {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.array.shape), "data": values}
+
+
+def to_entry(name: str, array: NDArray[Any], *, most_values: int) -> dict[str, Any]:
+    """An answer's output as an entry with its first values; what is no finite number is told as a word."""
+    flat = array.reshape(-1)[:most_values]
+    return {
+        "name": printable(name, limit=MAX_NAME_CHARS),
+        "datatype": _datatype_of(array),
+        "shape": list(array.shape),
+        "data": [_plain(value) for value in flat.tolist()],
+        "is_cut": array.size > most_values,
+    }
+
+
+def _datatype_of(array: NDArray[Any]) -> str:
+    """BF16 is float32 here, and so is told as FP32."""
+    kinds = {np.dtype(kind): name for name, kind in {"BOOL": np.bool_, **INTEGERS, **FLOATS}.items() if name != "BF16"}
+    return kinds.get(array.dtype, "BYTES")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return printable(value.decode(errors="replace"), limit=SHOWN_BYTES)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, bool | int | float) else printable(str(value), limit=SHOWN_BYTES)
 
 
 def matches(expected: Mapping[str, Any], array: NDArray[Any]) -> str | None:

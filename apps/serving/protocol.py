@@ -109,10 +109,17 @@ class Statistics:
     failure_count: int
     success_us: int
     queue_us: int
-    compute_us: int
+    compute_input_us: int
+    compute_infer_us: int
+    compute_output_us: int
     inference_count: int
     execution_count: int
     last_inference_ms: int
+
+    @property
+    def compute_us(self) -> int:
+        """All a request spends outside the queue."""
+        return self.compute_input_us + self.compute_infer_us + self.compute_output_us
 
 
 @dataclass(frozen=True, slots=True)

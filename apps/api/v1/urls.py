@@ -14,6 +14,7 @@ from apps.api.v1 import (
     registry,
     rollouts,
     servers,
+    trials,
     versions,
 )
 
@@ -67,6 +68,8 @@ DEPLOYMENTS: Paths = [
     path("rollouts/<number:rollout_id>", rollouts.Rollout.as_view(), name="rollout"),
     path("rollouts/<number:rollout_id>/abort", rollouts.RolloutAbort.as_view(), name="rollout-abort"),
     path("rollbacks", rollouts.Rollbacks.as_view(), name="rollbacks"),
+    path("trials", trials.Trials.as_view(), name="trials"),
+    path("trials/<number:trial_id>", trials.Trial.as_view(), name="trial"),
     path("unloads", rollouts.Unloads.as_view(), name="unloads"),
 ]
 ACCESS: Paths = [

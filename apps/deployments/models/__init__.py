@@ -10,6 +10,7 @@ from apps.deployments.models.rollouts import (
     StepRun,
     WarmupSchedule,
 )
+from apps.deployments.models.trials import Trial
 
 __all__ = [
     "Ban",
@@ -20,5 +21,6 @@ __all__ = [
     "Rollout",
     "Run",
     "StepRun",
+    "Trial",
     "WarmupSchedule",
 ]

@@ -39,6 +39,7 @@ from apps.deployments.selectors.targets import (
     rollback_reach,
     rollback_targets,
 )
+from apps.deployments.selectors.trials import get_trial, request_entries, servers_serving, trial_has_ended, trials
 from apps.deployments.selectors.work import Candidate, Work, work
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "get_placement",
     "get_rollout",
     "get_run",
+    "get_trial",
     "has_ended",
     "hot_servers",
     "last_live",
@@ -72,12 +74,16 @@ __all__ = [
     "policy_of",
     "policy_row",
     "probes",
+    "request_entries",
     "rollback_reach",
     "rollback_targets",
     "rollout_policy",
     "rollouts",
     "server_drift",
+    "servers_serving",
     "state_of",
+    "trial_has_ended",
+    "trials",
     "with_policies",
     "with_progress",
     "work",

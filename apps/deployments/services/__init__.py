@@ -28,6 +28,7 @@ from apps.deployments.services.runs import (
     reroute,
     wait_in_step,
 )
+from apps.deployments.services.trials import begin_trial, end_trial, forget_old_trials, sweep_trials, try_version
 from apps.deployments.services.turning import turn_back_by_gate
 
 __all__ = [
@@ -36,11 +37,14 @@ __all__ = [
     "advance_rollout",
     "archive_version",
     "begin_step",
+    "begin_trial",
     "change_policy",
     "claim_due_warmups",
     "claim_run",
     "end_run",
+    "end_trial",
     "forget_old_probes",
+    "forget_old_trials",
     "hold",
     "is_wanted",
     "lift_ban",
@@ -56,6 +60,8 @@ __all__ = [
     "retire_standby",
     "roll_back",
     "schedule_warmup",
+    "sweep_trials",
+    "try_version",
     "turn_back_by_gate",
     "unhold",
     "unload",

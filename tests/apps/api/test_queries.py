@@ -20,6 +20,7 @@ LISTS = {
     "rollouts": 2,
     "bans": 2,
     "probes?environment=prod&model=m1": 3,
+    "trials?model=digits": 2,
     "audit": 2,
     "tokens": 2,
     "users": 3,

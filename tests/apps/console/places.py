@@ -17,6 +17,7 @@ PAGES = (
     f"{MODEL}versions/3/",
     f"{MODEL}versions/2/compare/",
     f"{MODEL}versions/2/promote/",
+    f"{MODEL}versions/2/try/",
     f"{MODEL}versions/2/archive/",
     f"{MODEL}in/prod/promote/",
     f"{MODEL}in/staging/roll-back/",
@@ -50,7 +51,9 @@ PAGES = (
     "/password/",
 )
 # These need a row's number, a file, or nobody signed in; tests of their own visit them.
-OTHERS = frozenset({"rollout", "abort", "lift_ban", "revoke_token", "audit_export", "sign_in", "sign_out"})
+OTHERS = frozenset(
+    {"rollout", "abort", "lift_ban", "revoke_token", "audit_export", "trial", "trial_body", "sign_in", "sign_out"}
+)
 
 
 def names() -> set[str]:

@@ -27,7 +27,6 @@ def index_entry(said: Any) -> IndexEntry:
 def statistics(said: Any) -> Statistics:
     """From one line of ModelStatisticsResponse, which counts in nanoseconds."""
     spent = said.inference_stats
-    compute_ns = spent.compute_input.ns + spent.compute_infer.ns + spent.compute_output.ns
     return Statistics(
         model=said.name,
         version=int(said.version),
@@ -35,7 +34,9 @@ def statistics(said: Any) -> Statistics:
         failure_count=spent.fail.count,
         success_us=spent.success.ns // 1_000,
         queue_us=spent.queue.ns // 1_000,
-        compute_us=compute_ns // 1_000,
+        compute_input_us=spent.compute_input.ns // 1_000,
+        compute_infer_us=spent.compute_infer.ns // 1_000,
+        compute_output_us=spent.compute_output.ns // 1_000,
         inference_count=said.inference_count,
         execution_count=said.execution_count,
         last_inference_ms=said.last_inference,

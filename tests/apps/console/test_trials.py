@@ -1,0 +1,77 @@
+"""Trying a version at the console."""
+
+from django.test import Client
+from django.urls import reverse
+
+from apps.common.actor import COMMAND
+from apps.deployments import services
+from apps.deployments.models import Trial
+from apps.registry import services as registry
+from apps.registry.models import Version
+from tests.factories.fleets import FleetRows
+
+TRY = "/models/digits/versions/2/try/"
+PIXELS = [{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1]}]
+BODY = '{"inputs": [{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [1, 2], "parameters": {}}]}'
+
+
+def server_of(rows: FleetRows) -> str:
+    rows.observed("prod-1", "digits", 2)
+    return "prod-1"
+
+
+def test_the_form_starts_with_the_inputs_of_the_sample_one_chose(operator: Client, rows: FleetRows) -> None:
+    server_of(rows)
+    registry.add_sample(COMMAND, model="digits", name="half", inputs=PIXELS)
+
+    page = operator.get(f"{TRY}?sample=half").content.decode()
+
+    assert "Send one request" in page
+    assert "&quot;datatype&quot;" in page
+
+
+def test_a_pasted_body_is_sent_as_a_client_sends_it(operator: Client, rows: FleetRows) -> None:
+    answer = operator.post(TRY, {"server": server_of(rows), "inputs": BODY})
+
+    trial = Trial.objects.get()
+    assert answer.headers["Location"] == reverse("console:trial", args=[trial.pk])
+    assert trial.inputs[0]["data"] == [1, 2]
+
+
+def test_what_is_no_json_is_said_beside_the_field_and_kept(operator: Client, rows: FleetRows) -> None:
+    answer = operator.post(TRY, {"server": server_of(rows), "inputs": "[1, 2"})
+
+    assert answer.status_code == 400
+    assert "This is not JSON" in answer.content.decode()
+    assert "[1, 2" in answer.content.decode()
+
+
+def test_without_a_server_that_serves_it_the_page_says_what_to_do(operator: Client, rows: FleetRows) -> None:
+    Version.objects.filter(model__name="digits", number=3).update(state="ready")
+
+    page = operator.get("/models/digits/versions/3/try/").content.decode()
+
+    assert "No server serves digits 3" in page
+
+
+def test_the_answer_stands_beside_the_same_request_for_other_clients(operator: Client, rows: FleetRows) -> None:
+    trial = services.try_version(COMMAND, server=server_of(rows), model="digits", version=2, inputs=PIXELS)
+    begun = services.begin_trial(trial.pk, now=trial.created_at)
+    assert begun is not None
+    spent = {"queue_us": 40.0, "input_us": 5.0, "infer_us": 900.0, "output_us": 4.0, "requests": 3}
+    output = {"name": "<b>label</b>", "datatype": "INT64", "shape": [1, 1], "data": [7], "is_cut": False}
+    services.end_trial(begun, answer={"outputs": [output], "latency_us": 1500, "spent": spent})
+
+    page = operator.get(f"/trials/{trial.pk}/").content.decode()
+
+    assert "&lt;b&gt;label&lt;/b&gt;" in page
+    assert "the mean of the 3 requests that ended meanwhile" in page
+    assert "/v2/models/digits/versions/2/infer" in page
+    assert "import tritonclient.grpc as triton" in page
+    assert operator.get(f"/trials/{trial.pk}/request.json").json() == {"inputs": PIXELS}
+
+
+def test_somebody_who_only_looks_is_told_so(viewer: Client, rows: FleetRows) -> None:
+    answer = viewer.post(TRY, {"server": server_of(rows), "inputs": BODY})
+
+    assert answer.status_code == 403
