@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from apps.console import history
 from apps.console.door import Part, live_page, page
 from apps.console.ranges import chosen_range
 from apps.console.shown.comparisons import comparison_page
@@ -68,14 +69,14 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     placements = list(deployments.placements(model=name).select_related("warmup_schedule"))
     shown = _cards(found, placements)
     rows = Paginator(registry.versions(name), VERSIONS).get_page(request.GET.get("page"))
-    history = History(_lines(name), _versions(found, rows, placements))
+    kept = History(_lines(name), _versions(found, rows, placements))
     is_moving = any(card.moving for card in shown)
-    ended = history.lines[0].sentence if history.lines and not is_moving else ""
+    ended = kept.lines[0].sentence if kept.lines and not is_moving else ""
     return live_page(
         request,
         "registry/model_detail.html",
         Part("cards", "registry/_cards.html", shown, is_moving=is_moving, ended=ended),
-        Part("history", "registry/_history.html", history, is_moving=is_moving or history.is_checking),
+        Part("history", "registry/_history.html", kept, is_moving=is_moving or kept.is_checking),
         section="models",
         model=found,
         rows=rows,
@@ -83,6 +84,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         aliases=registry.aliases(name),
         samples=registry.samples(name),
         probes=_probes(placements),
+        then=history.then(request, name, placements),
         **_chart_choice(request, [card.environment for card in shown]),
     )
 

@@ -19,8 +19,21 @@ class VersionNumber(serializers.IntegerField):
         super().__init__(source=f"{source}.number", allow_null=True, default=None, read_only=True)
 
 
+class ChangedShape(Shape):
+    """The change that left a placement as it was at a moment, and how that differs from now."""
+
+    what = serializers.ChoiceField(choices=("begun", "done", "put_back"))
+    coming = VersionNumber("coming")
+    rollout = serializers.IntegerField(source="rollout_id")
+    actor = serializers.CharField()
+    actor_kind = serializers.CharField()
+    reason = serializers.CharField()
+    active_now = VersionNumber("placement.active")
+    differs = serializers.BooleanField(help_text="Whether another version is live there now.")
+
+
 class PlacementShape(Shape):
-    """Desired state of one model in one environment."""
+    """Desired state of one model in one environment. `changed` is there only for a list at a moment (`at`)."""
 
     environment = serializers.CharField(source="environment.name")
     model = serializers.CharField(source="model.name")
@@ -32,6 +45,21 @@ class PlacementShape(Shape):
     held_by = serializers.CharField()
     hold_reason = serializers.CharField()
     url = LinkField("placement", environment="environment.name", name="model.name")
+    changed = ChangedShape(allow_null=True, default=None)
+
+
+class PlacementThenShape(PlacementShape):
+    """A placement as it was at a moment: a row of its history. Holds are not part of that."""
+
+    environment = serializers.CharField(source="placement.environment.name")
+    model = serializers.CharField(source="placement.model.name")
+    standby_until = serializers.DateTimeField(allow_null=True, default=None)
+    since = serializers.DateTimeField(source="at")
+    held_at = serializers.DateTimeField(allow_null=True, default=None)
+    held_by = serializers.CharField(default="")
+    hold_reason = serializers.CharField(default="")
+    url = LinkField("placement", environment="placement.environment.name", name="placement.model.name")
+    changed = ChangedShape(source="*")
 
 
 class TargetShape(Shape):
@@ -196,6 +224,14 @@ class BanFilter(PlacementFilter):
     """Which bans."""
 
     active = serializers.BooleanField(required=False, allow_null=True, default=None, help_text="In force, or lifted.")
+
+
+class MomentFilter(PlacementFilter):
+    """Which placements, and when."""
+
+    at = serializers.DateTimeField(
+        required=False, allow_null=True, default=None, help_text="As they were then, with who and why in `changed`."
+    )
 
 
 class RolloutFilter(PlacementFilter):

@@ -9,8 +9,9 @@ from rest_framework.response import Response
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.shapes.deployments import (
-    PlacementFilter,
+    MomentFilter,
     PlacementShape,
+    PlacementThenShape,
     ProbeFilter,
     ProbeShape,
     TargetShape,
@@ -35,10 +36,14 @@ class PlacementDetailShape(PlacementShape):
 class Placements(ApiView):
     """Desired state."""
 
-    @described("List placements", gives=PlacementShape, filters=PlacementFilter, is_page=True)
+    @described("List placements", gives=PlacementShape, filters=MomentFilter, is_page=True)
     def get(self, request: Request) -> Response:
-        """Which version should be live, and which kept hot, of each model in each environment."""
-        return self.page(selectors.placements(**filters(PlacementFilter, request)), PlacementShape, ordering=["pk"])
+        """Which version should be live, and which kept hot, of each model in each environment: now, or then."""
+        wanted = filters(MomentFilter, request)
+        at = wanted.pop("at")
+        if at is None:
+            return self.page(selectors.placements(**wanted), PlacementShape, ordering=["pk"])
+        return self.page(selectors.placements_at(at, **wanted), PlacementThenShape, ordering=["pk"])
 
 
 class Placement(ApiView):

@@ -67,6 +67,11 @@ class PlacementChange(models.Model):
     def __str__(self) -> str:
         return f"{self.placement} at {self.at:%Y-%m-%d %H:%M:%S}"
 
+    @property
+    def differs(self) -> bool:
+        """Whether something else is live there now."""
+        return self.active_id != self.placement.active_id
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write a new change; history cannot be written again."""
         if not self._state.adding:

@@ -1,6 +1,7 @@
 """Reading desired state, rollouts and what they need."""
 
 from apps.deployments.selectors.bans import ban_on, bans, get_ban
+from apps.deployments.selectors.history import change_moments, placements_at
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
     Cell,
@@ -52,6 +53,7 @@ __all__ = [
     "active_rollout",
     "ban_on",
     "bans",
+    "change_moments",
     "default_target",
     "desired_versions",
     "due_rollouts",
@@ -69,6 +71,7 @@ __all__ = [
     "marks",
     "moving_rollouts",
     "placements",
+    "placements_at",
     "policies",
     "policy_in",
     "policy_of",

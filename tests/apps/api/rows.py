@@ -1,12 +1,13 @@
 """Rows that lists and rollouts need, made quickly."""
 
 import hashlib
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from apps.access.models import Grant
-from apps.deployments.models import Ban, Placement, Probe, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Placement, PlacementChange, Probe, Rollout, Run, StepRun
 from apps.deployments.plan import config_digest
 from apps.deployments.states import RolloutState, RunState, StepState
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
@@ -98,6 +99,19 @@ def ban(where: Placement, banned: Version) -> Ban:
     )
 
 
+def changed(by: Rollout, *, at: datetime | None = None) -> PlacementChange:
+    return PlacementChange.objects.create(
+        placement=by.placement,
+        at=at or timezone.now(),
+        what="done",
+        active=by.to_version,
+        rollout=by,
+        actor=by.actor,
+        actor_kind=by.actor_kind,
+        reason=by.reason,
+    )
+
+
 def fill(count: int) -> None:
     """`count` rows of everything that is listed."""
     home = environment()
@@ -110,7 +124,7 @@ def fill(count: int) -> None:
         Sample.objects.create(model=model("digits"), name=f"s{position}", inputs=[])
         listed = server(f"t{position}", metrics=f"127.0.0.1:{30_000 + position}")
         ObservedVersion.objects.create(server=listed, model=name, version=1, state="READY", since=timezone.now())
-        rollout(placed, to=one)
+        changed(rollout(placed, to=one))
         ban(placed, one)
         Probe.objects.create(placement=placed, server=listed, version=1, kind="warmup", has_passed=True)
         person = User.objects.create(username=f"u{position}")

@@ -1,6 +1,7 @@
 """Holds, bans and rollbacks over REST."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -88,3 +89,29 @@ def test_a_viewer_changes_none_of_it(path: str, script: Any) -> None:
     answer = send(script("read"), path.format(ban=ban.pk), reason="because")
 
     assert answer.status_code == 403
+
+
+def test_placements_at_a_moment_are_those_of_then_with_who_and_why(ci: Client) -> None:
+    one, two = rows.version(1), rows.version(2)
+    placed = rows.placement(active=two)
+    first = rows.rollout(placed, to=one)
+    rows.changed(first, at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    rows.changed(rows.rollout(placed, to=two), at=datetime(2026, 3, 2, 12, tzinfo=UTC))
+
+    told = ci.get("/api/v1/placements?at=2026-03-02T11:59:59Z").json()["results"]
+
+    (row,) = told
+    assert (row["environment"], row["model"], row["active"]) == ("prod", "digits", 1)
+    assert row["since"] == "2026-03-01T12:00:00Z"
+    assert row["changed"] == {
+        "what": "done",
+        "coming": None,
+        "rollout": first.pk,
+        "actor": "alice",
+        "actor_kind": "user",
+        "reason": "",
+        "active_now": 2,
+        "differs": True,
+    }
+    assert ci.get("/api/v1/placements?at=2026-03-01T11:00:00Z").json()["results"] == []
+    assert ci.get("/api/v1/placements").json()["results"][0]["changed"] is None

@@ -17,6 +17,7 @@ LISTS = {
     "servers": 2,
     "sd/prometheus": 2,
     "placements": 2,
+    "placements?at=2100-01-01T00:00:00Z": 2,
     "rollouts": 2,
     "bans": 2,
     "probes?environment=prod&model=m1": 3,

@@ -13,7 +13,8 @@ from tests.factories.fleets import large_fleet
 QUERIES = {
     "/": 14,
     "/models/": 7,
-    "/models/digits/": 30,
+    "/models/digits/": 31,
+    "/models/digits/?stop=0": 32,
     "/models/digits/versions/2/": 12,
     "/servers/": 7,
     "/servers/prod-1/": 7,
