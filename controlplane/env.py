@@ -33,6 +33,12 @@ SETTINGS = (
     Setting("CONCH_SECURE_COOKIES", "0", "1 sends cookies over HTTPS only; set it wherever TLS ends in front"),
     Setting("CONCH_ARTIFACTS_DIR", "", "where versions' bytes are kept; default $CONCH_HOME/artifacts"),
     Setting("CONCH_MAX_UPLOAD_BYTES", str(16 * 2**30), "largest upload taken"),
+    Setting("CONCH_OPERATOR_MAX_UPLOAD_BYTES", "0", "largest upload taken from operators; 0: as large as from admins"),
+    Setting(
+        "CONCH_MAX_INCOMING_BYTES", str(64 * 2**30), "most bytes that all unfinished uploads may announce together"
+    ),
+    Setting("CONCH_MAX_UNFINISHED_UPLOADS", "20", "most unfinished uploads of one person or token"),
+    Setting("CONCH_UPLOAD_EXPIRES_S", "86400", "how long an unfinished upload is kept after its last byte"),
     Setting("CONCH_MAX_UNPACKED_BYTES", str(32 * 2**30), "largest unpacked version taken"),
     Setting("CONCH_MAX_ENTRIES", "10000", "most files and folders in one upload"),
     Setting("CONCH_LEASE_S", "15", "how long a worker may be silent before another takes over its run"),

@@ -160,6 +160,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "VersionState": "apps.api.shapes.registry.STATES",
+        "UploadState": "apps.api.shapes.uploads.UPLOAD_STATES",
         "ServerState": "apps.api.shapes.fleet.SERVER_STATES",
         "RolloutState": "apps.api.shapes.deployments.STATES",
         "TrialState": "apps.api.shapes.trials.TRIAL_STATES",
@@ -181,6 +182,10 @@ CONCH: dict[str, Any] = {
     "prometheus_url": env.text("CONCH_PROMETHEUS_URL"),
     "scrape_interval_s": env.number("CONCH_SCRAPE_INTERVAL_S"),
     "max_upload_bytes": env.number("CONCH_MAX_UPLOAD_BYTES"),
+    "operator_max_upload_bytes": env.number("CONCH_OPERATOR_MAX_UPLOAD_BYTES"),
+    "max_incoming_bytes": env.number("CONCH_MAX_INCOMING_BYTES"),
+    "max_unfinished_uploads": env.number("CONCH_MAX_UNFINISHED_UPLOADS"),
+    "upload_expires_s": env.number("CONCH_UPLOAD_EXPIRES_S"),
     "max_unpacked_bytes": env.number("CONCH_MAX_UNPACKED_BYTES"),
     "max_entries": env.number("CONCH_MAX_ENTRIES"),
     "lease_s": env.number("CONCH_LEASE_S"),

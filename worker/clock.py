@@ -41,6 +41,8 @@ def sweep(now: datetime) -> None:
         wake("conch.advance_rollout", rollout_id=rollout_id)
     for run_id in deployments.due_runs(now):
         wake("conch.advance_run", run_id=run_id)
+    for upload in registry_services.due_uploads(now):
+        wake("conch.finish_upload", upload=upload)
     for version_id in registry_services.due_versions(now):
         wake("conch.check_version", version_id=version_id)
     for server_id in fleet_services.sweep_servers(now):
@@ -105,10 +107,11 @@ def _warm(one: _WarmUp) -> tuple[int | None, str]:
 
 
 def tidy(now: datetime) -> None:
-    """Old probes and kept answers, and what killed workers left in the store and in repositories."""
+    """Old probes, kept answers and uploads; what killed processes left in the store and in repositories."""
     services.forget_old_probes(now)
     services.forget_old_trials(now)
     idempotency.forget(now=now)
+    registry_services.sweep_uploads(now)
     try:
         registry_services.sweep_store()
     except ControlPlaneError as error:

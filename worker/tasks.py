@@ -33,6 +33,12 @@ def check_version(*, version_id: int, **_: object) -> None:
     registry.check_version(version_id, now=timezone.now())
 
 
+@shared_task(name="conch.finish_upload")
+def finish_upload(*, upload: str, **_: object) -> None:
+    """Make the version of an upload that is complete."""
+    registry.finish_upload(upload)
+
+
 @shared_task(name="conch.introduce_server")
 def introduce_server(*, server_id: int, **_: object) -> None:
     """Ask a new server who it is."""

@@ -45,7 +45,7 @@ def claim(actor: Actor, *, key: str, fingerprint: str, lease: timedelta, now: da
     """
     if not _KEY.fullmatch(key):
         raise IdempotencyKeyInvalid(f"Idempotency-Key {key[:40]!r} ({len(key)} characters) is not allowed")
-    owner = _owner(actor)
+    owner = actor.identity
     IdempotencyKey.objects.filter(actor=owner, key=key, created_at__lt=now - KEPT_FOR).delete()
     try:
         with transaction.atomic():
@@ -57,7 +57,7 @@ def claim(actor: Actor, *, key: str, fingerprint: str, lease: timedelta, now: da
 
 def request_key(actor: Actor, key: str) -> str:
     """What a row keeps of the request that made it, so that a repeat finds the row where the answer was lost."""
-    return hashlib.sha256(f"{_owner(actor)}\n{key}".encode()).hexdigest() if key else ""
+    return hashlib.sha256(f"{actor.identity}\n{key}".encode()).hexdigest() if key else ""
 
 
 def keep(held: Claim, *, status: int, body: Any) -> None:
@@ -91,7 +91,3 @@ def _second(owner: str, *, key: str, fingerprint: str, lease: timedelta, now: da
 
 def _held(held: Claim) -> Any:
     return IdempotencyKey.objects.filter(pk=held.row_id, created_at=held.claimed_at, status=None)
-
-
-def _owner(actor: Actor) -> str:
-    return f"{actor.kind}:{actor.token_id or actor.user_id or actor.name}"

@@ -25,6 +25,8 @@ VERBS: Mapping[str, Role] = {
     "register_model": OPERATOR,
     "update_model": OPERATOR,
     "add_version": OPERATOR,
+    # Above the operators' own limit, up to the limit of all.
+    "add_large_version": ADMIN,
     "archive_version": OPERATOR,
     "point_alias": OPERATOR,
     "add_sample": OPERATOR,

@@ -55,18 +55,19 @@ def described(
     *,
     gives: Kind | None,
     status: int = 200,
-    takes: Kind | None = None,
+    takes: Kind | OpenApiTypes | None = None,
     media_type: str = "application/json",
     filters: Kind | None = None,
     is_page: bool = False,
     is_list: bool = False,
     errors: Errors = (),
+    headers: Iterable[OpenApiParameter] = (),
 ) -> Callable[[View], View]:
     """Put a view method into the description; its docstring is the longer text."""
 
     def wrap(view: View) -> View:
         is_idempotent = getattr(view, "is_idempotent", False)
-        parameters: list[Any] = [*([filters] if filters else []), *(PAGING if is_page else [])]
+        parameters: list[Any] = [*headers, *([filters] if filters else []), *(PAGING if is_page else [])]
         refusals = [*ALWAYS, *errors]
         if takes or view.__name__ in {"post", "put", "patch", "delete"}:
             refusals.append(CsrfFailed)

@@ -26,6 +26,11 @@ class Actor:
     is_superuser: bool = False
     address: str = ""
 
+    @property
+    def identity(self) -> str:
+        """The same for the same person or token, through whatever door."""
+        return f"{self.kind}:{self.token_id or self.user_id or self.name}"
+
 
 CLOCK = Actor(kind="system", name="conch", door="clock")
 COMMAND = Actor(kind="system", name="command line", door="command")

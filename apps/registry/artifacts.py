@@ -94,7 +94,7 @@ def _copy(store: Path, upload: Upload, target: Path, *, limit_bytes: int) -> Rec
 def _stream(upload: Upload, target: Path, *, limit_bytes: int) -> Received:
     digest, size = hashlib.sha256(), 0
     with target.open("xb") as writer:
-        for chunk in _pieces(upload):
+        for chunk in pieces(upload.chunks):
             size += len(chunk)
             _require_small(size, limit_bytes)
             digest.update(chunk)
@@ -108,12 +108,12 @@ def _stream(upload: Upload, target: Path, *, limit_bytes: int) -> Received:
     return Received(name=target.name, digest=digest.hexdigest(), size_bytes=size)
 
 
-def _pieces(upload: Upload) -> Iterator[bytes]:
+def pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The sender's bytes; an error of its connection is not one of our disk."""
-    pieces = iter(upload.chunks)
+    coming = iter(chunks)
     while True:
         try:
-            piece = next(pieces, None)
+            piece = next(coming, None)
         except OSError as error:
             raise UploadBroken(f"the upload broke off: {error}", field="file") from error
         if piece is None:
@@ -129,6 +129,16 @@ def _require_small(size_bytes: int, limit_bytes: int) -> None:
 def incoming(store: Path, name: str) -> Path:
     """Where a received file waits for its check."""
     return store / INCOMING / name
+
+
+def make_incoming(store: Path, name: str, *, needed_bytes: int) -> None:
+    """An empty file for bytes that will come, where there is room for them."""
+    target = incoming(store, name)
+    with faults(store, doing="beginning an upload", needed_bytes=needed_bytes):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        require_room(store, needed_bytes)
+        target.touch(exist_ok=False)
+        flush_directory(target.parent)
 
 
 def drop_incoming(store: Path, name: str) -> None:

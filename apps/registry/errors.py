@@ -90,7 +90,7 @@ class UploadTooLarge(ControlPlaneError):
     code = "upload_too_large"
     http_status = 413
     title = "The upload is too large"
-    hint = "The limit is CONCH_MAX_UPLOAD_BYTES."
+    hint = "The limit is CONCH_MAX_UPLOAD_BYTES, for operators CONCH_OPERATOR_MAX_UPLOAD_BYTES."
 
 
 class UploadEmpty(Invalid):
@@ -107,6 +107,105 @@ class UploadBroken(ControlPlaneError):
     http_status = 400
     title = "The upload broke off"
     hint = "Send it again."
+
+
+class UploadUnknown(NotFound):
+    """No upload of yours has that address: it was ended, has expired, or is somebody else's."""
+
+    code = "upload_unknown"
+    title = "Unknown upload"
+    hint = "Begin a new one."
+
+
+class UploadExpired(ControlPlaneError):
+    """Nothing came for so long that the upload's bytes were dropped."""
+
+    code = "upload_expired"
+    http_status = 410
+    title = "The upload has expired"
+    hint = "Begin a new one. How long Conch waits is CONCH_UPLOAD_EXPIRES_S."
+
+
+class UploadBusy(ControlPlaneError):
+    """Another request is sending to this upload, or broke off a moment ago."""
+
+    code = "upload_busy"
+    http_status = 423
+    retryable = True
+    title = "Another request is sending to this upload"
+    hint = "Let one client send at a time. One that broke off is let go after CONCH_LEASE_S."
+
+
+class OffsetWrong(Conflict):
+    """The bytes do not begin where the upload stands."""
+
+    code = "offset_wrong"
+    title = "The offset is not where the upload stands"
+    hint = "Ask for the offset with HEAD and go on from there."
+
+
+class UploadOverrun(ControlPlaneError):
+    """More bytes than the upload was announced with."""
+
+    code = "upload_overrun"
+    http_status = 413
+    title = "The upload has more bytes than announced"
+    hint = "Begin a new upload with the right Upload-Length."
+
+
+class ChecksumWrong(ControlPlaneError):
+    """A piece did not arrive as it was sent; it was dropped."""
+
+    code = "checksum_wrong"
+    http_status = 460
+    retryable = True
+    title = "The bytes do not fit their checksum"
+    hint = "Send them again from the same offset."
+
+
+class DigestWrong(ControlPlaneError):
+    """The whole file is not the one that was announced."""
+
+    code = "digest_wrong"
+    http_status = 422
+    title = "The bytes do not fit the announced SHA-256"
+    hint = "Compare the file's SHA-256 with the announced one, and send it again."
+
+
+class UploadFailed(Conflict):
+    """All bytes came, and they could not become the version that was asked for."""
+
+    code = "upload_failed"
+    title = "The upload could not become a version"
+    hint = "GET its address: `error` says why. Begin a new one once that is mended."
+
+
+class TooManyUploads(ControlPlaneError):
+    """Whoever asks has as many unfinished uploads as one may have."""
+
+    code = "too_many_uploads"
+    http_status = 429
+    retryable = True
+    title = "Too many unfinished uploads"
+    hint = "Finish or end some of them. The limit is CONCH_MAX_UNFINISHED_UPLOADS."
+
+
+class IncomingFull(ControlPlaneError):
+    """All unfinished uploads together have announced as much as may be on its way in at once."""
+
+    code = "incoming_full"
+    http_status = 503
+    retryable = True
+    title = "Too much is on its way in"
+    hint = "Try again when other uploads have ended. The limit is CONCH_MAX_INCOMING_BYTES."
+
+
+class ArtifactUnknown(NotFound):
+    """No checked artifact has that SHA-256."""
+
+    code = "artifact_unknown"
+    title = "Unknown artifact"
+    hint = "Send the bytes."
 
 
 class StoreFull(ControlPlaneError):

@@ -87,6 +87,16 @@ def check(
     )
 
 
+def recheck(
+    sealed: Path, *, model: str, files: Sequence[dict[str, Any]], unpacked_bytes: int, remarks: Sequence[str]
+) -> Checked:
+    """Bytes that passed before, for another version: what depends on the model is checked again."""
+    text = _config_text(sealed / CONFIG_FILE)
+    config = _parse(text)
+    _require_name(config, model)
+    return Checked(sealed, tuple(files), unpacked_bytes, text, config, (*config.notes, *remarks))
+
+
 def unpack(archive: Path, tree: Path, *, limits: Limits, on_progress: Callable[[], None]) -> Unpacked:
     """Bring every entry that a server may need into `tree`."""
     census = Census(max_entries=limits.entries)

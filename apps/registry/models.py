@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.registry.states import VERSION_MOVES, VersionState
+from apps.registry.states import UPLOAD_MOVES, VERSION_MOVES, UploadState, VersionState
 
 
 class Model(models.Model):
@@ -99,6 +99,44 @@ class Version(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} version {self.number}"
+
+
+class Upload(models.Model):
+    """Bytes that come in over many requests, until they are a version or their time is up.
+
+    `key` names it in its address and its file among the incoming ones. `owner` is the identity that began it and
+    alone may go on; `actor` is the same as the audit keeps it. `wanted` is what the version shall be called and say.
+    `received_bytes` are on the disk for certain. `sha256` is what the sender says, empty when it says nothing.
+    """
+
+    MOVES: ClassVar[Mapping[str, frozenset[str]]] = UPLOAD_MOVES
+
+    key = models.CharField(max_length=32, unique=True)
+    model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="uploads")
+    owner = models.CharField(max_length=220, db_index=True)
+    actor = models.JSONField()
+    state = models.CharField(max_length=16, default=UploadState.RECEIVING)
+    wanted = models.JSONField(default=dict)
+    fingerprint = models.CharField(max_length=128, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    size_bytes = models.BigIntegerField()
+    received_bytes = models.BigIntegerField(default=0)
+    version = models.ForeignKey(Version, on_delete=models.SET_NULL, null=True, related_name="uploads")
+    error = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(db_index=True)
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="upload_received_within_size",
+                condition=Q(received_bytes__gte=0) & Q(received_bytes__lte=models.F("size_bytes")),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"upload {self.key[:8]}"
 
 
 class Alias(models.Model):

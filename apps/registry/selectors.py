@@ -1,13 +1,24 @@
 """Reading models, versions, aliases and samples."""
 
+from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Prefetch, Q, QuerySet
+from django.utils import timezone
 
+from apps.common.actor import Actor
 from apps.registry.comparison import Comparison, compare
-from apps.registry.errors import ModelUnknown, SampleUnknown, VersionUnchecked, VersionUnknown
-from apps.registry.models import Alias, Artifact, Model, Sample, Version
+from apps.registry.errors import (
+    ArtifactUnknown,
+    ModelUnknown,
+    SampleUnknown,
+    UploadExpired,
+    UploadUnknown,
+    VersionUnchecked,
+    VersionUnknown,
+)
+from apps.registry.models import Alias, Artifact, Model, Sample, Upload, Version
 
 
 def models(*, search: str = "", owner: str = "") -> QuerySet[Model]:
@@ -77,6 +88,49 @@ def get_sample(model_name: str, name: str) -> Sample:
     if found is None:
         raise SampleUnknown(f"model {model.name!r} has no sample {name[:140]!r}", field="name")
     return found
+
+
+def find_artifact(digest: str) -> Artifact | None:
+    """The checked artifact of that SHA-256."""
+    return Artifact.objects.filter(digest=digest).first()
+
+
+def get_artifact(digest: str) -> Artifact:
+    """The checked artifact of that SHA-256 with its versions, or ArtifactUnknown."""
+    versions = Prefetch("versions", Version.objects.select_related("model").order_by("pk"))
+    found = Artifact.objects.prefetch_related(versions).filter(digest=digest).first()
+    if found is None:
+        raise ArtifactUnknown(f"no artifact has the SHA-256 {digest[:64]!r}", field="sha256")
+    return found
+
+
+def versions_of(artifact: Artifact) -> QuerySet[Version]:
+    """The versions that have those bytes, oldest first."""
+    return Version.objects.select_related("model").filter(artifact=artifact).order_by("pk")
+
+
+def uploads(actor: Actor, *, model: str = "") -> QuerySet[Upload]:
+    """The actor's own resumable uploads that have not expired, newest first."""
+    found = Upload.objects.select_related("model", "version__model")
+    found = found.filter(owner=actor.identity, expires_at__gt=timezone.now())
+    return (found.filter(model__name=model) if model else found).order_by("-pk")
+
+
+def get_upload(actor: Actor, key: str) -> Upload:
+    """The actor's own upload of that key; UploadUnknown or UploadExpired."""
+    rows = Upload.objects.select_related("model", "version__model")
+    found = rows.filter(owner=actor.identity, key=key).first()
+    if found is None:
+        raise UploadUnknown(f"you have no upload {key[:40]!r}")
+    if found.expires_at <= timezone.now():
+        raise UploadExpired(f"{found} expired at {found.expires_at:%Y-%m-%d %H:%M} UTC: nothing had come for too long")
+    return found
+
+
+def expired_uploads(now: datetime) -> list[Upload]:
+    """Uploads whose time is up and that nobody is sending to."""
+    is_idle = Q(lease_until=None) | Q(lease_until__lte=now)
+    return list(Upload.objects.filter(is_idle, expires_at__lte=now).order_by("pk"))
 
 
 def store() -> Path:

@@ -23,3 +23,18 @@ VERSION_MOVES: Mapping[str, frozenset[str]] = {
     S.REJECTED: frozenset(),
     S.ARCHIVED: frozenset({S.READY}),
 }
+
+
+class UploadState(StrEnum):
+    """Where a resumable upload is."""
+
+    RECEIVING = "receiving"
+    FINISHED = "finished"
+    REFUSED = "refused"
+
+
+UPLOAD_MOVES: Mapping[str, frozenset[str]] = {
+    UploadState.RECEIVING: frozenset({UploadState.FINISHED, UploadState.REFUSED}),
+    UploadState.FINISHED: frozenset(),
+    UploadState.REFUSED: frozenset(),
+}

@@ -15,6 +15,7 @@ from apps.api.v1 import (
     rollouts,
     servers,
     trials,
+    uploads,
     versions,
 )
 
@@ -31,6 +32,9 @@ REGISTRY: Paths = [
         versions.VersionArchive.as_view(),
         name="version-archive",
     ),
+    path("uploads/", uploads.Uploads.as_view(), name="uploads"),
+    path("uploads/<name:upload_id>", uploads.Upload.as_view(), name="upload"),
+    path("artifacts/<name:sha256>", uploads.Artifact.as_view(), name="artifact"),
     path("models/<name:name>/aliases/<name:alias>", registry.Alias.as_view(), name="alias"),
     path("models/<name:name>/samples", registry.Samples.as_view(), name="samples"),
     path("models/<name:name>/samples/<name:sample>", registry.Sample.as_view(), name="sample"),

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
@@ -41,7 +40,7 @@ class Versions(ApiView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Set where files go before anything can begin to read them."""
-        request.upload_handlers = [ReceivingHandler(request, limit_bytes=_limit_bytes())]
+        request.upload_handlers = [ReceivingHandler(request, limit_bytes=services.largest_upload())]
         return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -50,14 +49,15 @@ class Versions(ApiView):
         if request.method == "POST":
             access.require(self.actor(), "add_version")
             selectors.get_model(kwargs["name"])
+            services.require_small(self.actor(), int(request.META.get("CONTENT_LENGTH") or 0) - FIELDS_BYTES)
 
     def body_limit_bytes(self) -> int:
         """The largest upload and its fields."""
-        return _limit_bytes() + FIELDS_BYTES
+        return services.largest_upload() + FIELDS_BYTES
 
     def too_long(self, request: Request) -> Exception:
         """Refused before a byte is received."""
-        return too_large(_limit_bytes())
+        return too_large(services.largest_upload())
 
     @described("List versions", gives=VersionShape, filters=VersionFilter, is_page=True, errors=[errors.ModelUnknown])
     def get(self, request: Request, name: str) -> Response:
@@ -138,7 +138,3 @@ class VersionArchive(ApiView):
         wanted = asked(ReasonShape, request)
         version = deployments.archive_version(self.actor(), model=name, version=number, **wanted)
         return Response(self.shape(VersionShape, version))
-
-
-def _limit_bytes() -> int:
-    return int(settings.CONCH["max_upload_bytes"])

@@ -21,7 +21,8 @@ from apps.registry import artifacts, intake, selectors
 from apps.registry.errors import CheckKeptDying, UploadLost
 from apps.registry.intake import Checked, Limits
 from apps.registry.models import Artifact, Version
-from apps.registry.states import VersionState
+from apps.registry.models import Upload as UploadRow
+from apps.registry.states import UploadState, VersionState
 from apps.serving.protocol import Signature
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def _claim(version_id: int, *, now: datetime) -> Version | None:
     due = _due(now).filter(pk=version_id)
     if not due.update(state=VersionState.CHECKING, lease_until=until, checks_begun=F("checks_begun") + 1):
         return None
-    return Version.objects.select_related("model").get(pk=version_id, lease_until=until)
+    return Version.objects.select_related("model", "artifact").get(pk=version_id, lease_until=until)
 
 
 def _due(now: datetime) -> QuerySet[Version]:
@@ -95,6 +96,8 @@ def _lease_time() -> timedelta:
 def _check(version: Version) -> bool:
     if version.checks_begun > MOST_CHECKS:
         raise CheckKeptDying(f"{version}: {MOST_CHECKS} checks were begun and none came to an end")
+    if version.artifact and not version.incoming:
+        return _accept(version, _recheck(version, version.artifact))
     store = selectors.store()
     archive = artifacts.incoming(store, version.incoming)
     if not archive.is_file():
@@ -130,6 +133,18 @@ def _put_off(version: Version, error: ControlPlaneError) -> bool:
         error=error_document(error),
     )
     return False
+
+
+def _recheck(version: Version, artifact: Artifact) -> Checked:
+    sealed = selectors.artifact_directory(artifact)
+    with artifacts.faults(sealed, doing=f"reading {artifact}"):
+        return intake.recheck(
+            sealed,
+            model=version.model.name,
+            files=artifact.files,
+            unpacked_bytes=artifact.unpacked_bytes,
+            remarks=(f"Its bytes were in the store already, as {selectors.versions_of(artifact)[0]}; none were sent.",),
+        )
 
 
 @transaction.atomic
@@ -194,7 +209,10 @@ def due_versions(now: datetime) -> list[int]:
 
 def sweep_store() -> None:
     """Remove old leftovers in the artifact store that no waiting version names; a StoreBroken says why it could not."""
-    waiting = Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True)
     store = selectors.store()
+    waiting = [
+        *Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True),
+        *UploadRow.objects.filter(state=UploadState.RECEIVING).values_list("key", flat=True),
+    ]
     with artifacts.faults(store, doing="removing leftovers"):
         artifacts.sweep(store, keep_incoming=set(waiting))

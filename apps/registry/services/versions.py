@@ -1,8 +1,9 @@
 """Receiving versions."""
 
 import re
+from dataclasses import dataclass
+from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -17,11 +18,42 @@ from apps.registry import artifacts, selectors
 from apps.registry.artifacts import Received, Upload
 from apps.registry.errors import FieldInvalid, NumberInvalid, VersionNumberTaken
 from apps.registry.models import Model, Version
+from apps.registry.services.limits import upload_limit
 from apps.registry.states import VersionState
 
 CHECK = "conch.check_version"
 NOTES_CHARS, FILENAME_CHARS = 10_000, 255
 _COMMIT = re.compile(r"[0-9A-Za-z._/-]{0,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a version shall be called and say of itself, whatever way its bytes come in."""
+
+    number: int | None = None
+    git_commit: str = ""
+    notes: str = ""
+    filename: str = ""
+    request_key: str = ""
+
+    def check(self, model: Model) -> None:
+        """FieldInvalid, NumberInvalid or VersionNumberTaken before a byte has come."""
+        if not _COMMIT.fullmatch(self.git_commit):
+            raise FieldInvalid("git_commit is not the name of a commit of at most 64 characters", field="git_commit")
+        if len(self.notes) > NOTES_CHARS:
+            raise FieldInvalid(f"notes has more than {NOTES_CHARS:,} characters", field="notes")
+        if self.number is not None:
+            _check_number(model, self.number)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As the version's row keeps them."""
+        return {
+            "filename": printable(self.filename)[:FILENAME_CHARS],
+            "git_commit": self.git_commit,
+            "notes": printable(self.notes),
+            "request_key": self.request_key,
+        }
 
 
 def add_version(
@@ -41,21 +73,13 @@ def add_version(
     """
     require(actor, "add_version")
     owner = selectors.get_model(model)
-    if made := _made_before(owner, request_key):
+    if made := made_before(owner, request_key):
         return made
-    _check_texts(git_commit=git_commit, notes=notes)
-    if number is not None:
-        _check_number(owner, number)
-    received = artifacts.receive(selectors.store(), upload, limit_bytes=settings.CONCH["max_upload_bytes"])
-    fields = {
-        "filename": printable(upload.filename)[:FILENAME_CHARS],
-        "git_commit": git_commit,
-        "notes": printable(notes),
-        "created_by": actor.name,
-        "request_key": request_key,
-    }
+    wanted = Wanted(number, git_commit, notes, upload.filename, request_key)
+    wanted.check(owner)
+    received = artifacts.receive(selectors.store(), upload, limit_bytes=upload_limit(actor))
     try:
-        version = _keep(actor, owner, received, number, fields)
+        version = keep_version(actor, owner, received, wanted)
     except BaseException:
         artifacts.drop_incoming(selectors.store(), received.name)
         raise
@@ -64,7 +88,7 @@ def add_version(
     return version
 
 
-def _made_before(model: Model, request_key: str) -> Version | None:
+def made_before(model: Model, request_key: str) -> Version | None:
     """The version that this very request has made, when it died before it could answer."""
     if not request_key:
         return None
@@ -73,24 +97,23 @@ def _made_before(model: Model, request_key: str) -> Version | None:
 
 
 @transaction.atomic
-def _keep(actor: Actor, owner: Model, received: Received, number: int | None, fields: dict[str, str]) -> Version:
+def keep_version(actor: Actor, owner: Model, received: Received, wanted: Wanted, **more: Any) -> Version:
+    """The row of a version whose bytes are in the store; its check is woken.
+
+    `received` without a name are bytes that were sealed before: the artifact is among `more`.
+    """
     model = Model.objects.select_for_update().get(pk=owner.pk)
-    if made := _made_before(model, fields["request_key"]):
+    if made := made_before(model, wanted.request_key):
         return made
-    chosen = selectors.next_number(model) if number is None else number
-    _check_number(model, chosen)
-    try:
-        with transaction.atomic():
-            version = Version.objects.create(
-                model=model,
-                number=chosen,
-                incoming=received.name,
-                digest=received.digest,
-                size_bytes=received.size_bytes,
-                **fields,
-            )
-    except IntegrityError as error:
-        raise _taken(model, chosen) from error
+    version = make_row(
+        actor,
+        model,
+        wanted,
+        incoming=received.name,
+        digest=received.digest,
+        size_bytes=received.size_bytes,
+        **more,
+    )
     record(
         actor,
         "add_version",
@@ -99,10 +122,21 @@ def _keep(actor: Actor, owner: Model, received: Received, number: int | None, fi
         model=model.name,
         digest=received.digest,
         size_bytes=received.size_bytes,
-        git_commit=fields["git_commit"],
+        git_commit=wanted.git_commit,
     )
     wake(CHECK, version_id=version.pk)
     return version
+
+
+def make_row(actor: Actor, model: Model, wanted: Wanted, **more: Any) -> Version:
+    """The version's row under the number that was asked for, else the next; `model` is locked by the caller."""
+    number = selectors.next_number(model) if wanted.number is None else wanted.number
+    _check_number(model, number)
+    try:
+        with transaction.atomic():
+            return Version.objects.create(model=model, number=number, created_by=actor.name, **wanted.fields, **more)
+    except IntegrityError as error:
+        raise _taken(model, number) from error
 
 
 def _check_number(model: Model, number: int) -> None:
@@ -114,10 +148,3 @@ def _check_number(model: Model, number: int) -> None:
 
 def _taken(model: Model, number: int) -> VersionNumberTaken:
     return VersionNumberTaken(f"model {model.name!r} has a version {number} already", field="number")
-
-
-def _check_texts(*, git_commit: str, notes: str) -> None:
-    if not _COMMIT.fullmatch(git_commit):
-        raise FieldInvalid("git_commit is not the name of a commit of at most 64 characters", field="git_commit")
-    if len(notes) > NOTES_CHARS:
-        raise FieldInvalid(f"notes has more than {NOTES_CHARS:,} characters", field="notes")

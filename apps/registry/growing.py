@@ -1,0 +1,91 @@
+"""A file that comes in piece by piece, over many requests and processes; its SHA-256 goes along. No database."""
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+READ_BYTES = 1 << 20
+# What this process remembers of files that still grow; whoever finds nothing here reads the file again.
+MOST_REMEMBERED = 256
+
+
+class _Memory:
+    """How far a file was hashed by this process, by the file's name."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+
+    def take(self, name: str, *, at_bytes: int) -> Any:
+        """The hash of the first `at_bytes`, None when it is not known here; it is forgotten."""
+        size, known = self._kept.pop(name, (-1, None))
+        return known if size == at_bytes else None
+
+    def keep(self, name: str, size_bytes: int, known: Any) -> None:
+        """Remember it in place of the oldest one."""
+        self._kept[name] = (size_bytes, known)
+        while len(self._kept) > MOST_REMEMBERED:
+            self._kept.popitem(last=False)
+
+
+_memory = _Memory()
+
+
+class Growing:
+    """The file from `offset_bytes` on; what lies beyond, of a writer that died, is cut off first."""
+
+    def __init__(self, path: Path, *, offset_bytes: int) -> None:
+        self._path = path
+        self.size_bytes = offset_bytes
+        self._sha256 = _memory.take(path.name, at_bytes=offset_bytes) or (None if offset_bytes else hashlib.sha256())
+        self._file = path.open("r+b", buffering=0)
+        self._file.truncate(offset_bytes)
+        self._file.seek(offset_bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+        if self._sha256 is not None:
+            _memory.keep(self._path.name, self.size_bytes, self._sha256)
+
+    def write(self, piece: bytes) -> None:
+        """Append the piece whole, or raise and leave the file as it was."""
+        try:
+            left = memoryview(piece)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            self.cut(self.size_bytes)
+            raise
+        if self._sha256 is not None:
+            self._sha256.update(piece)
+        self.size_bytes += len(piece)
+
+    def cut(self, size_bytes: int) -> None:
+        """Drop what lies beyond; what was hashed beyond it is forgotten."""
+        self._file.truncate(size_bytes)
+        self._file.seek(size_bytes)
+        if size_bytes != self.size_bytes:
+            self._sha256, self.size_bytes = None, size_bytes
+
+    def flush(self) -> None:
+        """Make what was written last through a power cut."""
+        os.fdatasync(self._file.fileno())
+
+
+def digest_of(path: Path, *, size_bytes: int, on_progress: Callable[[], None]) -> str:
+    """The whole file's SHA-256: as it came in, or read again where another process received a part of it."""
+    known = _memory.take(path.name, at_bytes=size_bytes)
+    if known is None:
+        known = hashlib.sha256()
+        with path.open("rb", buffering=0) as reader:
+            while piece := reader.read(READ_BYTES):
+                known.update(piece)
+                on_progress()
+    _memory.keep(path.name, size_bytes, known)
+    return str(known.hexdigest())

@@ -1,0 +1,61 @@
+"""The right to work on one row, held by the value in it; renewed while the work goes on."""
+
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+FREE_FIELD = "lease_until"
+
+
+class LeaseLost(Exception):
+    """The lease ran out and somebody else has taken the row."""
+
+
+def lease_time() -> timedelta:
+    """How long a holder may be silent."""
+    return timedelta(seconds=settings.CONCH["lease_s"])
+
+
+def is_free(now: datetime) -> Q:
+    """Rows that nobody holds."""
+    return Q(lease_until=None) | Q(lease_until__lte=now)
+
+
+class Lease:
+    """Held by whoever wrote `lease_until` last."""
+
+    def __init__(self, rows: QuerySet[Any], until: datetime) -> None:
+        self._rows = rows
+        self._until = until
+
+    @classmethod
+    def claim(cls, rows: QuerySet[Any], condition: Q, *, now: datetime) -> Self | None:
+        """The lease on the one row there, None when it does not fit `condition` or somebody holds it."""
+        until = now + lease_time()
+        return cls(rows, until) if rows.filter(condition & is_free(now)).update(lease_until=until) else None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a third of it is used: time to renew it, and to keep what was done."""
+        return timezone.now() >= self._until - lease_time() * 2 / 3
+
+    def renew(self, **fields: Any) -> None:
+        """Keep `fields` and hold on for another while, or LeaseLost."""
+        until = timezone.now() + lease_time()
+        self._update(lease_until=until, **fields)
+        self._until = until
+
+    def release(self, **fields: Any) -> None:
+        """Keep `fields` and let go, or LeaseLost."""
+        self._update(lease_until=None, **fields)
+
+    def let_go(self, **fields: Any) -> None:
+        """As `release`, by somebody who has failed already and does not mind who holds the row."""
+        self._rows.filter(lease_until=self._until).update(lease_until=None, **fields)
+
+    def _update(self, **fields: Any) -> None:
+        if not self._rows.filter(lease_until=self._until).update(**fields):
+            raise LeaseLost

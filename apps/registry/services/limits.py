@@ -1,0 +1,46 @@
+"""How much may come in: of one upload by who sends it, of one sender, and in all."""
+
+from django.conf import settings
+from django.db.models import Sum
+
+from apps.access import services as access
+from apps.common.actor import Actor
+from apps.registry.errors import IncomingFull, TooManyUploads, UploadTooLarge
+from apps.registry.models import Upload
+from apps.registry.states import UploadState
+
+
+def largest_upload() -> int:
+    """The most bytes taken in one upload, from anybody."""
+    return int(settings.CONCH["max_upload_bytes"])
+
+
+def upload_limit(actor: Actor) -> int:
+    """The most bytes taken from that actor in one upload."""
+    most, of_operators = largest_upload(), int(settings.CONCH["operator_max_upload_bytes"])
+    if not of_operators or access.may(actor, "add_large_version"):
+        return most
+    return min(most, of_operators)
+
+
+def require_small(actor: Actor, size_bytes: int) -> None:
+    """UploadTooLarge when that actor may not send so much at once."""
+    limit = upload_limit(actor)
+    if size_bytes > limit:
+        raise UploadTooLarge(
+            f"the upload has {size_bytes:,} bytes, {actor.name} may send {limit:,}", field="file", limit_bytes=limit
+        )
+
+
+def require_place(actor: Actor, size_bytes: int) -> None:
+    """TooManyUploads or IncomingFull when another unfinished upload of that size is one too many."""
+    unfinished = Upload.objects.filter(state=UploadState.RECEIVING)
+    most = int(settings.CONCH["max_unfinished_uploads"])
+    if unfinished.filter(owner=actor.identity).count() >= most:
+        raise TooManyUploads(f"{actor.name} has {most} unfinished uploads", limit=most)
+    announced = unfinished.aggregate(total=Sum("size_bytes"))["total"] or 0
+    room = int(settings.CONCH["max_incoming_bytes"]) - announced
+    if size_bytes > room:
+        raise IncomingFull(
+            f"{size_bytes:,} bytes more are too much: {announced:,} are on their way in already", room_bytes=room
+        )
