@@ -6,7 +6,7 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, going_back, policies, registry, trials
+from apps.console import access, audit, deployments, fleet, going_back, policies, registry, search, trials
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -69,6 +69,7 @@ urlpatterns = [
     page("rollouts/<int:rollout_id>/abort/", change_live.abort, "abort"),
     page("trials/<int:trial_id>/", trials.trial, "trial"),
     page("trials/<int:trial_id>/request.json", trials.trial_body, "trial_body"),
+    page("search/", search.search, "search"),
     page("audit/", audit.events, "audit"),
     page("audit/export.csv", audit.export, "audit_export"),
     page("tokens/", access.tokens, "tokens"),

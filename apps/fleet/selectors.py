@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
 from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Server
@@ -50,6 +50,12 @@ def servers(*, environment: str = "", state: str = "") -> QuerySet[Server]:
     if state:
         found = found.filter(state=state)
     return found.order_by("environment__rank", "environment__name", "name")
+
+
+def find_servers(text: str) -> QuerySet[Server]:
+    """Servers that are not retired, by a part of their name or address."""
+    wanted = Q(name__icontains=text) | Q(grpc__icontains=text) | Q(http__icontains=text)
+    return servers().exclude(state="retired").filter(wanted)
 
 
 def servers_for_rollouts(environment: str) -> QuerySet[Server]:

@@ -20,6 +20,11 @@ from apps.registry.errors import (
 )
 from apps.registry.models import Alias, Artifact, Model, Sample, Upload, Version
 
+# Columns that no list shows.
+LARGE = ("config", "config_text", "signature", "remarks", "notes")
+# As many as a version's number can have and still fit its column.
+NUMBER_DIGITS = 18
+
 
 def models(*, search: str = "", owner: str = "") -> QuerySet[Model]:
     """Models by name; `search` looks into name, owner and description."""
@@ -45,6 +50,15 @@ def versions(model_name: str = "", *, state: str = "") -> QuerySet[Version]:
     if state:
         found = found.filter(state=state)
     return found.order_by("model__name", "-number", "-pk")
+
+
+def find_versions(text: str) -> QuerySet[Version]:
+    """Versions by the beginning of their digest or commit, or by `model number`, newest first."""
+    wanted = Q(git_commit__istartswith=text) | Q(digest__startswith=text.lower().removeprefix("sha256:"))
+    name, _, number = text.rpartition(" ")
+    if name and number.isdecimal() and len(number) <= NUMBER_DIGITS:
+        wanted |= Q(model__name__iexact=name, number=int(number))
+    return Version.objects.select_related("model").defer(*LARGE).filter(wanted).order_by("-created_at", "-pk")
 
 
 def get_version(model_name: str, number: int) -> Version:

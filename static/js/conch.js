@@ -83,6 +83,22 @@
     }
   }
 
+  /* What the search has found: arrows walk through it, Escape leaves it. */
+  function walkFound(event) {
+    const form = event.target.closest?.(".search");
+    if (!form) return false;
+    const places = [$("#search"), ...form.querySelectorAll(".found a")];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") {
+      $("#found").textContent = "";
+      places[0].focus();
+    } else if (step) {
+      event.preventDefault();
+      places.at((places.indexOf(document.activeElement) + step) % places.length).focus();
+    }
+    return Boolean(step) || event.key === "Escape";
+  }
+
   /* Keys. */
   const PLACES = { f: "/", m: "/models/", s: "/servers/", r: "/rollouts/", a: "/audit/" };
   let isGoing = false;
@@ -90,6 +106,7 @@
     return target.closest("input, textarea, select, [contenteditable]") !== null;
   }
   function onKey(event) {
+    if (walkFound(event)) return;
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (isGoing && PLACES[event.key]) {
       location.assign(PLACES[event.key]);

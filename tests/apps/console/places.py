@@ -42,6 +42,7 @@ PAGES = (
     "/environments/prod/policy/",
     "/repositories/add/",
     "/rollouts/",
+    "/search/",
     "/audit/",
     "/tokens/",
     "/tokens/issue/",

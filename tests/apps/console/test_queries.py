@@ -22,6 +22,7 @@ QUERIES = {
     "/rollouts/{first}/": 7,
     "/audit/": 7,
     "/environments/": 6,
+    "/search/?q=d": 8,
 }
 
 
