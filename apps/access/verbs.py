@@ -40,6 +40,7 @@ VERBS: Mapping[str, Role] = {
     "lift_ban": OPERATOR,
     "schedule_warmup": OPERATOR,
     "try_version": OPERATOR,
+    "set_overlay": OPERATOR,
     "recheck_server": OPERATOR,
     "cordon_server": OPERATOR,
     "add_environment": ADMIN,

@@ -6,7 +6,7 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, going_back, policies, registry, search, trials
+from apps.console import access, audit, deployments, fleet, going_back, overlays, policies, registry, search, trials
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -51,6 +51,10 @@ urlpatterns = [
     page("bans/<int:ban_id>/lift/", going_back.lift_ban, "lift_ban"),
     page("models/<str:name>/in/<str:environment>/unload/", change_live.unload, "unload"),
     page("models/<str:name>/in/<str:environment>/warm-up/", change_live.warm_up, "warm_up"),
+    page("models/<str:name>/<str:environment>/overlay/", overlays.overlay, "overlay"),
+    page(
+        "models/<str:name>/<str:environment>/overlay/<int:number>/restore/", overlays.restore_overlay, "restore_overlay"
+    ),
     page("servers/", fleet.servers, "servers"),
     page("servers/add/", change_fleet.add_server, "add_server"),
     page("servers/<str:name>/", fleet.server, "server"),

@@ -159,6 +159,21 @@ class InterfaceChanged(Conflict):
     hint = 'Make sure clients can follow, then ask again with confirm: ["interface"].'
 
 
+class OverlayUnchanged(Conflict):
+    """The overlay asked for is the one in effect."""
+
+    code = "overlay_unchanged"
+    title = "That is how it is configured already"
+    hint = "Nothing needs to be done."
+
+
+class OverlayUnknown(NotFound):
+    """The placement never had an overlay of that number."""
+
+    code = "overlay_unknown"
+    title = "Unknown overlay"
+
+
 class NoServers(Conflict):
     """The environment has no active server that takes rollouts."""
 

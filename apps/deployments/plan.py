@@ -16,6 +16,10 @@ UNLOAD = ("unload",)
 RESTORE = ("restore", "await_ready", "persist")
 REMOVE = ("unload", "persist")
 CLEAR = ("clear",)
+# The same version under another overlay: aside first where it starts the version again.
+RECONFIGURE = ("preflight", "shadow", "reconfigure", "await_ready", "verify")
+RECONFIGURE_IN_PLACE = ("reconfigure", "await_ready")
+PUT_BACK_CONFIG = ("reconfigure", "await_ready", "persist")
 SETTLE = ("persist",)
 
 
@@ -36,14 +40,18 @@ def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
         return list(UNLOAD)
     if kind == RolloutKind.RETIRE:
         return list(RETIRE)
+    if kind == RolloutKind.RECONFIGURE:
+        return list(RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE)
     if kind == RolloutKind.ROLLBACK and is_hot:
         return list(HOT)
     skip_shadow = kind == RolloutKind.ROLLBACK and has_passed_shadow
     return [step for step in COLD if not (step == "shadow" and skip_shadow)]
 
 
-def revert_recipe(*, has_old: bool) -> list[str]:
+def revert_recipe(*, has_old: bool, is_reconfiguring: bool = False) -> list[str]:
     """The steps that put a server back."""
+    if is_reconfiguring:
+        return list(PUT_BACK_CONFIG)
     return list(RESTORE if has_old else REMOVE)
 
 

@@ -11,6 +11,7 @@ class RolloutKind(StrEnum):
     ROLLBACK = "rollback"
     UNLOAD = "unload"
     RETIRE = "retire"
+    RECONFIGURE = "reconfigure"
 
 
 class RolloutState(StrEnum):

@@ -121,6 +121,13 @@ class ConfigUnparsable(Invalid):
     title = "The model configuration cannot be read"
 
 
+class OverlayInvalid(Invalid):
+    """What an environment wants to set otherwise is no configuration of this model."""
+
+    code = "overlay_invalid"
+    title = "The overlay is not valid"
+
+
 class UnknownBackend(Invalid):
     """No serving backend of that kind is installed."""
 

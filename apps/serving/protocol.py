@@ -188,6 +188,24 @@ class ConfigFormat(Protocol):
     def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
         """What changes from one to the other, whatever their layout; empty when they mean the same."""
 
+    def clean_overlay(self, overlay: Mapping[str, Any]) -> dict[str, Any]:
+        """The overlay, once every field in it is one an environment may set; OverlayInvalid otherwise."""
+
+    def overlay_of(self, lines: Sequence[str], *, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The overlay that lines such as `instance_group.count=2` make of a version's configuration."""
+
+    def overlay_lines(self, overlay: Mapping[str, Any]) -> list[str]:
+        """The overlay as such lines."""
+
+    def merge(self, config: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+        """`config` as the overlay changes it."""
+
+    def check_fit(self, config: Mapping[str, Any], overlay: Mapping[str, Any]) -> None:
+        """OverlayInvalid when the two together are no configuration that a server would take."""
+
+    def is_applied(self, running: Mapping[str, Any], *, was: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+        """Whether a server whose version ran `was` now runs `wanted`, by its own word."""
+
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
 
@@ -247,3 +265,6 @@ class ServingBackend(Protocol):
 
     def signature(self, model: str, version: int) -> Signature:
         """Inputs and outputs as the loaded version tells them."""
+
+    def configuration(self, model: str, version: int) -> Mapping[str, Any]:
+        """The loaded version's whole configuration as the server tells it, defaults filled in."""

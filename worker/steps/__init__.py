@@ -4,7 +4,20 @@ from collections.abc import Callable
 
 from worker.context import Context
 from worker.outcomes import Outcome
-from worker.steps import await_ready, clear, expose, load, persist, preflight, publish, restore, shadow, unload, verify
+from worker.steps import (
+    await_ready,
+    clear,
+    expose,
+    load,
+    persist,
+    preflight,
+    publish,
+    reconfigure,
+    restore,
+    shadow,
+    unload,
+    verify,
+)
 
 Step = Callable[[Context], Outcome]
 
@@ -17,6 +30,7 @@ STEPS: dict[str, Step] = {
     "verify": verify.run,
     "expose": expose.run,
     "restore": restore.run,
+    "reconfigure": reconfigure.run,
     "unload": unload.run,
     "persist": persist.run,
     "clear": clear.run,

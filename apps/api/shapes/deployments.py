@@ -4,11 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.shapes.common import Asked, LinkField, Shape
+from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
 
-KINDS = ("promote", "rollback", "unload", "retire")
+KINDS = ("promote", "rollback", "unload", "retire", "reconfigure")
 STATES = ("queued", "running", "reverting", "succeeded", "rolled_back", "failed")
 ACTIVE = ("queued", "running", "reverting")
+OVERLAY = 'A merge patch over the configuration, such as {"dynamic_batching": {"max_queue_delay_microseconds": 500}}.'
 CONFIRM = "What is accepted on purpose, such as `interface` after a 409 `interface_changed`."
 
 
@@ -44,6 +45,9 @@ class PlacementShape(Shape):
     held_at = serializers.DateTimeField(allow_null=True, help_text="While set, nothing but a rollback moves it.")
     held_by = serializers.CharField()
     hold_reason = serializers.CharField()
+    overlay = serializers.IntegerField(
+        source="overlay.number", allow_null=True, default=None, help_text="The overlay in effect, if there is one."
+    )
     url = LinkField("placement", environment="environment.name", name="model.name")
     changed = ChangedShape(allow_null=True, default=None)
 
@@ -127,6 +131,8 @@ class RolloutShape(Shape):
     model = serializers.CharField(source="placement.model.name")
     from_version = VersionNumber("from_version")
     to_version = VersionNumber("to_version")
+    from_overlay = VersionNumber("from_overlay")
+    to_overlay = VersionNumber("to_overlay")
     plan = serializers.DictField()
     reason = serializers.CharField()
     actor = serializers.CharField()
@@ -211,6 +217,53 @@ class BanShape(Shape):
     lifted_by = serializers.CharField()
     lift_reason = serializers.CharField()
     url = LinkField("ban", ban_id="pk")
+
+
+class OverlayShape(Shape):
+    """What an environment set otherwise in a model's configuration."""
+
+    number = serializers.IntegerField()
+    document = serializers.DictField(help_text="A merge patch over the version's configuration.")
+    reason = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+
+
+class EffectShape(Shape):
+    """The configuration that comes of it. Lines of a difference begin with '+', '-' or ' '."""
+
+    text = serializers.CharField(help_text="The effective config.pbtxt.")
+    overlaid = serializers.ListField(
+        child=serializers.CharField(), help_text="Difference from the version as uploaded."
+    )
+    changes = serializers.ListField(child=serializers.CharField(), help_text="Difference from what runs now.")
+    restarts = serializers.BooleanField(help_text="False: only instances differ, nothing loaded starts again.")
+
+
+class OverlayTrial(Asked):
+    """An overlay to look at."""
+
+    document = JsonField(help_text=OVERLAY)
+
+
+class OverlayRequest(Asked):
+    """Another configuration in one environment: a `document`, or the number of an overlay to `restore`."""
+
+    document = JsonField(required=False, help_text=OVERLAY)
+    restore = serializers.IntegerField(
+        required=False, min_value=0, help_text="An earlier overlay; 0: the version as it was uploaded."
+    )
+    reason = serializers.CharField(max_length=2_000)
+    skip = serializers.ListField(
+        required=False, child=serializers.CharField(), max_length=1_000, help_text="Servers left out on purpose."
+    )
+    confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two, and not both."""
+        if ("document" in attrs) == ("restore" in attrs):
+            raise serializers.ValidationError("Give either document or restore.")
+        return attrs
 
 
 class PlacementFilter(Shape):

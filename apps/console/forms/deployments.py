@@ -7,6 +7,10 @@ from django import forms
 
 from apps.console.forms.base import ConfirmingForm, choose, reason_field
 
+OVERLAY_EXAMPLE = """instance_group.count=2
+dynamic_batching.max_queue_delay_microseconds=500
+parameters.THREADS=4"""
+
 
 class PromoteForm(ConfirmingForm):
     """Which version goes live, where."""
@@ -38,6 +42,25 @@ class RollBackForm(ConfirmingForm):
 
 class UnloadForm(ConfirmingForm):
     """Why the model goes."""
+
+    reason = reason_field()
+
+
+class OverlayForm(ConfirmingForm):
+    """What the environment sets otherwise, line by line, and why."""
+
+    changes = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="What this environment sets otherwise",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "placeholder": OVERLAY_EXAMPLE}),
+        help_text="One field a line, path=value. An empty value takes the field away; no line at all: as uploaded.",
+    )
+    reason = reason_field()
+
+
+class RestoreOverlayForm(ConfirmingForm):
+    """Why it goes back."""
 
     reason = reason_field()
 

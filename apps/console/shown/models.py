@@ -78,6 +78,8 @@ class Card:
     warmup_url: str
     warmup: str
     warmup_next_at: datetime | None
+    overlay: str
+    overlay_url: str
 
 
 def slo_of(model: "Model") -> str:
@@ -167,6 +169,8 @@ def _card(
         warmup_url=link("warm_up", model, name) if active else "",
         warmup=every,
         warmup_next_at=next_at,
+        overlay="" if placement is None or placement.overlay is None else f"overlay {placement.overlay.number}",
+        overlay_url=link("overlay", model, name),
     )
 
 

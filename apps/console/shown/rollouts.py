@@ -94,11 +94,11 @@ def number_of(version: "Version | None") -> str:
 def line(rollout: "Rollout") -> Line:
     """One rollout in a list; its progress where `with_progress` or prefetched runs tell it."""
     placement, is_moving = rollout.placement, not has_ended(rollout.state)
-    change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
+    change = _change(rollout)
     shown = chip(ROLLOUT, rollout.state)
     done, total = _progress(rollout)
     url = link("rollout", rollout.pk)
-    can_abort = rollout.kind == "promote" and rollout.state in ("queued", "running")
+    can_abort = rollout.kind in ("promote", "reconfigure") and rollout.state in ("queued", "running")
     return Line(
         number=rollout.pk,
         url=url,
@@ -121,9 +121,23 @@ def line(rollout: "Rollout") -> Line:
     )
 
 
+def _change(rollout: "Rollout") -> str:
+    """From which version to which; of a change of overlay, from which overlay to which."""
+    if rollout.kind != "reconfigure":
+        return f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
+    overlays = (
+        "as uploaded" if overlay is None else f"overlay {overlay.number}"
+        for overlay in (rollout.from_overlay, rollout.to_overlay)
+    )
+    return f"{number_of(rollout.to_version)}: {' → '.join(overlays)}"
+
+
 def _back_url(rollout: "Rollout") -> str:
     """Where this change is undone, while what it brought is live and it replaced something."""
     placement = rollout.placement
+    if rollout.kind == "reconfigure" and rollout.state == "succeeded" and rollout.to_overlay_id == placement.overlay_id:
+        before = rollout.from_overlay.number if rollout.from_overlay else 0
+        return link("restore_overlay", placement.model.name, placement.environment.name, before)
     is_live = rollout.state == "succeeded" and rollout.to_version_id == placement.active_id
     if rollout.kind != "promote" or not is_live or rollout.from_version_id is None:
         return ""
@@ -219,6 +233,8 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
     hot, servers = plan.get("hot"), plan.get("servers")
     if isinstance(servers, list):
         yield f"{len(servers)} server{'' if len(servers) == 1 else 's'}: {', '.join(map(str, servers[:12]))}"
+    if kind == "reconfigure" and isinstance(hot, list):
+        yield "in place: nothing starts again" if hot else "tried aside, then beside the old instances"
     if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
         yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
     left_out = plan.get("left_out")

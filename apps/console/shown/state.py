@@ -63,7 +63,13 @@ OBSERVED = {
     "UNAVAILABLE": ("unavailable", "mute"),
     "UNKNOWN": ("unknown", "wait"),
 }
-KINDS = {"promote": "promote", "rollback": "roll back", "unload": "unload", "retire": "end standby"}
+KINDS = {
+    "promote": "promote",
+    "rollback": "roll back",
+    "unload": "unload",
+    "retire": "end standby",
+    "reconfigure": "reconfigure",
+}
 
 
 def chip(table: Mapping[str, tuple[str, str]], state: str, *, says: str = "", url: str = "") -> Chip:

@@ -3,6 +3,7 @@
 from apps.deployments.models.going_back import Ban, PlacementChange
 from apps.deployments.models.rollouts import (
     EnvironmentPolicy,
+    Overlay,
     Placement,
     Probe,
     Rollout,
@@ -15,6 +16,7 @@ from apps.deployments.models.trials import Trial
 __all__ = [
     "Ban",
     "EnvironmentPolicy",
+    "Overlay",
     "Placement",
     "PlacementChange",
     "Probe",

@@ -54,12 +54,33 @@ class Placement(models.Model):
     held_at = models.DateTimeField(null=True)
     held_by = models.CharField(max_length=200, blank=True)
     hold_reason = models.TextField(blank=True)
+    overlay = models.ForeignKey("Overlay", on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["environment", "model"], name="one_placement_per_environment")]
 
     def __str__(self) -> str:
         return f"{self.model} in {self.environment}"
+
+
+class Overlay(models.Model):
+    """What one environment sets otherwise in a model's configuration; rows are only ever added.
+
+    `number` counts within the placement. `document` is a merge patch; an empty one is the version as it was uploaded.
+    """
+
+    placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="overlays")
+    number = models.PositiveIntegerField()
+    document = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["placement", "number"], name="one_overlay_per_number")]
+
+    def __str__(self) -> str:
+        return f"overlay {self.number} of {self.placement}"
 
 
 class Rollout(models.Model):
@@ -79,6 +100,8 @@ class Rollout(models.Model):
     state = models.CharField(max_length=16, default=RolloutState.QUEUED)
     from_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     to_version = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    from_overlay = models.ForeignKey(Overlay, on_delete=models.PROTECT, null=True, related_name="+")
+    to_overlay = models.ForeignKey(Overlay, on_delete=models.PROTECT, null=True, related_name="+")
     plan = models.JSONField(default=dict)
     policy = models.JSONField(default=dict)
     policy_number = models.PositiveIntegerField(null=True)

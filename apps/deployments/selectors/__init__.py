@@ -11,6 +11,7 @@ from apps.deployments.selectors.matrix import (
     moving_rollouts,
     server_drift,
 )
+from apps.deployments.selectors.overlays import Effect, document_of, effect, overlay_history, previous_number
 from apps.deployments.selectors.placements import get_placement, placements, probes
 from apps.deployments.selectors.policies import (
     policies,
@@ -46,6 +47,7 @@ from apps.deployments.selectors.work import Candidate, Work, work
 __all__ = [
     "Candidate",
     "Cell",
+    "Effect",
     "Mark",
     "Row",
     "Target",
@@ -56,8 +58,10 @@ __all__ = [
     "change_moments",
     "default_target",
     "desired_versions",
+    "document_of",
     "due_rollouts",
     "due_runs",
+    "effect",
     "expired_standbys",
     "fleet_rows",
     "get_ban",
@@ -70,12 +74,14 @@ __all__ = [
     "last_live",
     "marks",
     "moving_rollouts",
+    "overlay_history",
     "placements",
     "placements_at",
     "policies",
     "policy_in",
     "policy_of",
     "policy_row",
+    "previous_number",
     "probes",
     "request_entries",
     "rollback_reach",

@@ -16,7 +16,7 @@ def without_large(*versions: str) -> list[str]:
 
 def placements(*, environment: str = "", model: str = "") -> QuerySet[Placement]:
     """Placements with all a list shows of them, by environment rank and model name."""
-    found = Placement.objects.select_related("environment", "model", "active", "standby")
+    found = Placement.objects.select_related("environment", "model", "active", "standby", "overlay")
     found = found.defer(*without_large("active", "standby"))
     if environment:
         found = found.filter(environment__name=environment)

@@ -22,7 +22,7 @@ def rollouts(
         "kind": kind,
     }
     found = Rollout.objects.select_related(
-        "placement__environment", "placement__model", "from_version", "to_version"
+        "placement__environment", "placement__model", "from_version", "to_version", "from_overlay", "to_overlay"
     ).defer(*without_large("from_version", "to_version"))
     found = found.filter(**{name: value for name, value in wanted.items() if value})
     if active is not None:
@@ -101,4 +101,4 @@ def expired_standbys(now: datetime) -> list[Placement]:
 def last_live(placement: Placement) -> Rollout | None:
     """The rollout that made the active version live."""
     made = rollouts().filter(placement=placement, to_version=placement.active, state=RolloutState.SUCCEEDED)
-    return made.exclude(kind=RolloutKind.RETIRE).first()
+    return made.exclude(kind__in=(RolloutKind.RETIRE, RolloutKind.RECONFIGURE)).first()

@@ -58,7 +58,7 @@ def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
         server__observation__is_reachable=True,
     )
     names = frozenset(kept.values_list("server__name", flat=True))
-    return names if names and _configs_agree(placement.active, to) else frozenset()
+    return names if names and _configs_agree(placement, to) else frozenset()
 
 
 def serving_servers(placement: Placement, version: Version | None) -> frozenset[str]:
@@ -130,11 +130,18 @@ def _last_seconds(version: Version) -> float | None:
     return round(sum(seconds), 1) if seconds else None
 
 
-def _configs_agree(one: Version, other: Version) -> bool:
-    proven = proven_warmups({one.pk, other.pk})
-    config_format = backends.get("triton").CONFIG
+def _configs_agree(placement: Placement, to: Version) -> bool:
+    """Whether both stand side by side as this environment wants them."""
+    versions = [version for version in (placement.active, to) if version is not None]
+    proven = proven_warmups({version.pk for version in versions})
+    config_format, overlay = backends.get("triton").CONFIG, placement.overlay.document if placement.overlay else {}
     configs = [
-        config_format.effective(version.config, name="same", versions=[1], warmup=proven.get(version.pk, []))
-        for version in (one, other)
+        config_format.effective(
+            config_format.merge(version.config, overlay),
+            name="same",
+            versions=[1],
+            warmup=proven.get(version.pk, []),
+        )
+        for version in versions
     ]
     return config_format.can_stand_beside(configs[0], configs[1])

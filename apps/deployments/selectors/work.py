@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.deployments import plan
-from apps.deployments.models import Rollout, Run, StepRun
+from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, StepState
 from apps.fleet.models import Server
@@ -33,7 +33,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One run with all it stands on."""
+    """One run with all it stands on; `before` is the configuration that a change of overlay replaces."""
 
     run: Run
     rollout: Rollout
@@ -46,6 +46,8 @@ class Work:
     config_format: ConfigFormat
     old: Candidate | None
     new: Candidate | None
+    before: Candidate | None = None
+    standby: int | None = None
     confirmed: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -67,8 +69,18 @@ class Work:
             return set(), set()
         if self.rollout.kind == RolloutKind.RETIRE:
             return {self.new.number}, {self.new.number}
+        if self.rollout.kind == RolloutKind.RECONFIGURE:
+            kept = {self.new.number} | ({self.standby} if self.standby else set())
+            return kept, kept
         active = self.old.number if self.old else None
         return plan.sets_between(active, self.new.number, stands_beside=self.stands_beside, keep=self.keep_standby)
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether a change of overlay restarts nothing: only instances differ."""
+        if self.before is None or self.new is None:
+            return False
+        return self.config_format.can_stand_beside(self.config_of(self.before, {1}), self.config_of(self.new, {1}))
 
     def config_of(self, candidate: Candidate, versions: set[int]) -> dict[str, Any]:
         """The configuration under which every load of the model names `versions`."""
@@ -83,6 +95,9 @@ def work(run_id: int) -> Work:
         "rollout__placement__environment",
         "rollout__from_version__artifact",
         "rollout__to_version__artifact",
+        "rollout__placement__standby",
+        "rollout__from_overlay",
+        "rollout__to_overlay",
         "model",
         "server__repository",
         "server__environment",
@@ -90,9 +105,13 @@ def work(run_id: int) -> Work:
     rollout = run.rollout
     policy = rollout_policy(rollout)
     proven = proven_warmups({rollout.from_version_id, rollout.to_version_id})
-    old, new = (candidate(version, proven) for version in (rollout.from_version, rollout.to_version))
+    config_format = backends.get(run.server.kind).CONFIG
+    old = candidate(rollout.from_version, proven, config_format, rollout.from_overlay)
+    new = candidate(rollout.to_version, proven, config_format, rollout.to_overlay)
+    before = new if rollout.kind == RolloutKind.RECONFIGURE and run.direction == RunDirection.REVERT else old
     if run.direction == RunDirection.REVERT:
         old, new = None, old
+    standby = rollout.placement.standby
     return Work(
         run=run,
         rollout=rollout,
@@ -102,15 +121,22 @@ def work(run_id: int) -> Work:
         load_deadline_s=run.model.load_deadline_s,
         progress_deadline_s=RETIRE_DEADLINE_S if rollout.kind == RolloutKind.RETIRE else policy.progress_deadline_s,
         keep_standby=policy.standby_window_s > 0,
-        config_format=backends.get(run.server.kind).CONFIG,
+        config_format=config_format,
         old=old,
         new=new,
+        before=before,
+        standby=standby.number if standby else None,
         confirmed=frozenset(rollout.plan.get("confirmed", ())),
     )
 
 
-def candidate(version: Version | None, proven: Mapping[int, list[dict[str, Any]]]) -> Candidate | None:
-    """A version with its bytes' place and its proven warm-up."""
+def candidate(
+    version: Version | None,
+    proven: Mapping[int, list[dict[str, Any]]],
+    config_format: ConfigFormat,
+    overlay: Overlay | None,
+) -> Candidate | None:
+    """A version with its bytes' place, its proven warm-up, and its configuration as the environment wants it."""
     if version is None:
         return None
     artifact = version.artifact
@@ -119,7 +145,7 @@ def candidate(version: Version | None, proven: Mapping[int, list[dict[str, Any]]
     return Candidate(
         pk=version.pk,
         number=version.number,
-        config=version.config,
+        config=config_format.merge(version.config, overlay.document if overlay else {}),
         artifact=registry.artifact_directory(artifact),
         files=artifact.files,
         warmup=proven.get(version.pk),

@@ -10,6 +10,7 @@ from apps.deployments.services.clock import (
     schedule_warmup,
 )
 from apps.deployments.services.holds import hold, unhold
+from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
 from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retiring import retire_server
@@ -56,10 +57,12 @@ __all__ = [
     "remember",
     "renew_lease",
     "reroute",
+    "restore_overlay",
     "retire_server",
     "retire_standby",
     "roll_back",
     "schedule_warmup",
+    "set_overlay",
     "sweep_trials",
     "try_version",
     "turn_back_by_gate",

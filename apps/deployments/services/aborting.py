@@ -19,7 +19,7 @@ def abort(actor: Actor, *, rollout: int, reason: str) -> Rollout:
     require(actor, "abort", moving.placement.environment.name)
     if not reason.strip():
         raise ReasonMissing(f"aborting {moving} needs a reason", field="reason")
-    if moving.kind != RolloutKind.PROMOTE:
+    if moving.kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE):
         raise RolloutNotAbortable(f"{moving} is a {moving.kind}: it can only be left to end", state=moving.state)
     error = error_document(Aborted(f"{actor.name}: {reason}"))
     with transaction.atomic():

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,7 +13,7 @@ from apps.common.actor import Actor
 from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
-from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.models import Overlay, Placement, Rollout, Run
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers
@@ -33,16 +34,20 @@ def begin(
     confirm: Collection[str],
     left_out: Collection[str] = (),
     take_over: Rollout | None = None,
+    overlay: Overlay | None = None,
+    is_cold: bool = False,
 ) -> Rollout:
-    """One rollout with a run per server. A promotion's runs go one after another, all others start at once.
+    """One rollout with a run per server. Promotions and reconfigurations go one after another, others start at once.
 
     It takes over from `take_over`; where a worker is still in a step of that, the run begins when the step is over.
+    `overlay` is the one to go to; without it the placement's own stays. `is_cold`: no server is there at once.
     """
     if not servers:
         raise NoServers(f"{placement.environment} has no active server that is not cordoned")
-    hot = hot_servers(placement, to) if to else frozenset()
-    is_at_once = kind != RolloutKind.PROMOTE
     policy = policy_row(placement.environment)
+    hot = hot_servers(placement, to) if to and not is_cold else frozenset()
+    is_at_once = kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
+    wanted = overlay or placement.overlay
     now = timezone.now()
     rollout = Rollout(
         placement=placement,
@@ -50,6 +55,8 @@ def begin(
         state=RolloutState.RUNNING if is_at_once else RolloutState.QUEUED,
         from_version=placement.active,
         to_version=to,
+        from_overlay=placement.overlay,
+        to_overlay=wanted,
         plan={
             "hot": sorted(hot),
             "confirmed": sorted(confirm),
@@ -116,7 +123,8 @@ def rollout_active(moving: Rollout) -> RolloutActive:
 def _require_unchanged(seen: Placement) -> None:
     """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
     now = Placement.objects.select_for_update().get(pk=seen.pk)
-    if (now.active_id, now.standby_id, now.held_at) != (seen.active_id, seen.standby_id, seen.held_at):
+    decided_by = attrgetter("active_id", "standby_id", "held_at", "overlay_id")
+    if decided_by(now) != decided_by(seen):
         raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
 
 
@@ -152,7 +160,14 @@ def _record(actor: Actor, rollout: Rollout) -> None:
         detail["from"] = rollout.from_version.number
     if rollout.to_version:
         detail["to"] = rollout.to_version.number
-    verbs = {RolloutKind.PROMOTE: "promote", RolloutKind.ROLLBACK: "roll_back", RolloutKind.UNLOAD: "unload"}
+    verbs = {
+        RolloutKind.PROMOTE: "promote",
+        RolloutKind.ROLLBACK: "roll_back",
+        RolloutKind.UNLOAD: "unload",
+        RolloutKind.RECONFIGURE: "set_overlay",
+    }
+    if rollout.to_overlay:
+        detail["overlay"] = rollout.to_overlay.number
     record(
         actor,
         verbs.get(RolloutKind(rollout.kind), "retire_standby"),

@@ -24,6 +24,7 @@ from apps.deployments.services.holds import HOLD, let_go, refuse_held
 from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Server
+from apps.serving import backends
 
 
 def promote(
@@ -52,6 +53,8 @@ def promote(
     refuse_unknown(skip, every, environment)
     servers = [server for server in every if server.name not in skip]
     refuse_if_down(servers, environment)
+    if placed is not None and placed.overlay is not None:
+        backends.get("triton").CONFIG.check_fit(wanted.config, placed.overlay.document)
     placement = placed or Placement.objects.get_or_create(environment=home, model=wanted.model)[0]
     with transaction.atomic():
         rollout = begin(

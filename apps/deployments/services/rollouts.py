@@ -30,6 +30,8 @@ from apps.serving.errors import ServerUnreachable
 
 LOOK_AGAIN_S = 5.0
 RETIRE_AGAIN_S = 300
+# What is put back as soon as one server fails.
+PUT_BACK = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
 
 
 def advance_rollout(rollout_id: int, *, now: datetime) -> None:
@@ -37,7 +39,7 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
     with transaction.atomic():
         rollout = (
             Rollout.objects.select_for_update(of=("self",))
-            .select_related("placement__environment", "placement__model", "from_version", "to_version")
+            .select_related("placement__environment", "placement__model", "from_version", "to_version", "to_overlay")
             .filter(pk=rollout_id, state__in=ACTIVE_ROLLOUT)
             .first()
         )
@@ -64,7 +66,7 @@ def _go_forward(rollout: Rollout, now: datetime) -> None:
         return
     runs = list(rollout.runs.filter(direction=RunDirection.FORWARD).order_by("position"))
     failed = [run for run in runs if run.state in (RunState.FAILED, RunState.CANCELLED)]
-    if failed and rollout.kind == RolloutKind.PROMOTE:
+    if failed and rollout.kind in PUT_BACK:
         _turn_back(rollout, failed[0], now)
         return
     active = [run for run in runs if run.state in ACTIVE_RUN]
@@ -116,7 +118,8 @@ def _go_back(rollout: Rollout, now: datetime) -> None:
     reverts = [run for run in runs if run.direction == RunDirection.REVERT]
     busy = {run.server_id for run in runs if run not in reverts and run.state in ACTIVE_RUN}
     changed = [run for run in runs if run.has_changed_server and run.direction == RunDirection.FORWARD]
-    recipe = plan.revert_recipe(has_old=rollout.from_version is not None)
+    is_reconfiguring = rollout.kind == RolloutKind.RECONFIGURE
+    recipe = plan.revert_recipe(has_old=rollout.from_version is not None, is_reconfiguring=is_reconfiguring)
     free = [run for run in changed if run.server_id not in busy]
     reverts += _start_missing(rollout, RunDirection.REVERT, recipe, like=free, there=reverts, now=now)
     if busy:
@@ -130,7 +133,7 @@ def _go_back(rollout: Rollout, now: datetime) -> None:
     keep_put_back(rollout, now=now)
     failed = [run for run in reverts if run.state != RunState.SUCCEEDED]
     placement = rollout.placement
-    if changed and placement.standby_id:
+    if changed and placement.standby_id and not is_reconfiguring:
         Placement.objects.filter(pk=placement.pk).update(standby=None, standby_until=None)
     has_failed = bool(failed) or rollout.kind == RolloutKind.ROLLBACK
     _end(
@@ -216,6 +219,9 @@ def _finish_forward(rollout: Rollout, runs: list[Run], failed: list[Run], now: d
 
 
 def _point(rollout: Rollout, run: Run, now: datetime) -> None:
+    if rollout.kind == RolloutKind.RECONFIGURE:
+        Placement.objects.filter(pk=rollout.placement_id).update(overlay=rollout.to_overlay)
+        return
     if rollout.from_version_id == rollout.to_version_id and rollout.kind != RolloutKind.RETIRE:
         # A server was brought right: what is live has not changed.
         return

@@ -27,6 +27,7 @@ STARTING = {
     "/api/v1/placements/{environment}/{name}/unhold",
     "/api/v1/bans/{ban_id}/lift",
     "/api/v1/unloads",
+    "/api/v1/placements/{environment}/{name}/overlays",
 }
 
 

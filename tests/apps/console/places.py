@@ -25,6 +25,8 @@ PAGES = (
     f"{MODEL}in/prod/hold/",
     f"{MODEL}in/prod/let-go/",
     f"{MODEL}in/prod/warm-up/",
+    f"{MODEL}prod/overlay/",
+    f"{MODEL}prod/overlay/0/restore/",
     "/servers/",
     "/servers/add/",
     "/servers/prod-1/",

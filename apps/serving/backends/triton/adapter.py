@@ -8,6 +8,7 @@ from tritonclient.utils import InferenceServerException
 from apps.common.errors import ControlPlaneError
 from apps.common.names import check_name
 from apps.serving.backends.triton import answers, channels, config, faults, guard, peer, tensors
+from apps.serving.backends.triton.document import to_document
 from apps.serving.errors import InferenceFailed, NotAnInferenceServer, NotExplicit
 from apps.serving.protocol import (
     Address,
@@ -121,8 +122,14 @@ class TritonBackend:
 
     def signature(self, model: str, version: int) -> Signature:
         """Inputs and outputs as the loaded version tells them."""
-        doing = f"reading the signature of {model!r} {version}"
-        return config.signature_of(self._ask("get_model_config", *_which(model, version), doing=doing).config)
+        return config.signature_of(self._config(model, version, doing=f"reading the signature of {model!r} {version}"))
+
+    def configuration(self, model: str, version: int) -> Mapping[str, Any]:
+        """The loaded version's whole configuration as the server tells it, defaults filled in."""
+        return to_document(self._config(model, version, doing=f"reading the configuration of {model!r} {version}"))
+
+    def _config(self, model: str, version: int, *, doing: str) -> Any:
+        return self._ask("get_model_config", *_which(model, version), doing=doing).config
 
     def _ask(self, call: str, *arguments: str, doing: str) -> Any:
         try:

@@ -8,7 +8,8 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig as ConfigMessage
 
 from apps.common.text import SHOWN_CHARS, printable
-from apps.serving.backends.triton import differences, spelling, warmup
+from apps.serving.backends.triton import differences, overlay_lines, spelling, warmup
+from apps.serving.backends.triton import overlay as overlays
 from apps.serving.backends.triton.document import datatype, to_document, to_message
 from apps.serving.backends.triton.rules import check
 from apps.serving.errors import ConfigUnparsable
@@ -79,6 +80,30 @@ class PbtxtFormat:
     def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
         """What changes from one to the other, whatever their layout; empty when they mean the same."""
         return tuple(differences.between(one, other))
+
+    def clean_overlay(self, overlay: Mapping[str, Any]) -> dict[str, Any]:
+        """The overlay, once every field in it is one an environment may set."""
+        return overlays.clean(overlay)
+
+    def overlay_of(self, lines: Sequence[str], *, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The overlay that lines such as `instance_group.count=2` make of a version's configuration."""
+        return overlay_lines.read(lines, config=config)
+
+    def overlay_lines(self, overlay: Mapping[str, Any]) -> list[str]:
+        """The overlay as such lines."""
+        return overlay_lines.write(overlay)
+
+    def merge(self, config: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+        """`config` as the overlay changes it."""
+        return overlays.merge(config, overlay)
+
+    def check_fit(self, config: Mapping[str, Any], overlay: Mapping[str, Any]) -> None:
+        """OverlayInvalid when the two together are no configuration that a server would take."""
+        overlays.check_fit(config, overlay)
+
+    def is_applied(self, running: Mapping[str, Any], *, was: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+        """Whether a server whose version ran `was` now runs `wanted`, by its own word."""
+        return overlays.is_applied(running, was=was, wanted=wanted)
 
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
