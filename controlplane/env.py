@@ -27,6 +27,8 @@ SETTINGS = (
     Setting("CONCH_DATABASE_URL", "", "sqlite:////path or postgresql://user:password@host:port/name"),
     Setting("CONCH_BROKER_URL", "redis://127.0.0.1:6379/0", "broker and cache: redis:// or redis+socket:///path"),
     Setting("CONCH_PROMETHEUS_URL", "http://127.0.0.1:9090", "where charts are asked for"),
+    Setting("CONCH_PROMETHEUS_LINK", "", "where people's browsers find Prometheus; charts link there when set"),
+    Setting("CONCH_GRAFANA_LINK", "", "the dashboard Conch generates, in people's Grafana; charts link there when set"),
     Setting("CONCH_SCRAPE_INTERVAL_S", "15", "how often Prometheus scrapes the servers; rates span four"),
     Setting("CONCH_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]", "host names the web server answers to"),
     Setting("CONCH_TRUSTED_ORIGINS", "", "origins (https://host) trusted for forms behind a proxy"),

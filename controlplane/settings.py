@@ -180,6 +180,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 CONCH: dict[str, Any] = {
     "artifacts_dir": Path(env.text("CONCH_ARTIFACTS_DIR") or env.home() / "artifacts"),
     "prometheus_url": env.text("CONCH_PROMETHEUS_URL"),
+    "prometheus_link": env.text("CONCH_PROMETHEUS_LINK"),
+    "grafana_link": env.text("CONCH_GRAFANA_LINK"),
     "scrape_interval_s": env.number("CONCH_SCRAPE_INTERVAL_S"),
     "max_upload_bytes": env.number("CONCH_MAX_UPLOAD_BYTES"),
     "operator_max_upload_bytes": env.number("CONCH_OPERATOR_MAX_UPLOAD_BYTES"),

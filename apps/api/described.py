@@ -54,6 +54,7 @@ def described(
     summary: str,
     *,
     gives: Kind | None,
+    gives_text: str = "",
     status: int = 200,
     takes: Kind | OpenApiTypes | None = None,
     media_type: str = "application/json",
@@ -63,7 +64,10 @@ def described(
     errors: Errors = (),
     headers: Iterable[OpenApiParameter] = (),
 ) -> Callable[[View], View]:
-    """Put a view method into the description; its docstring is the longer text."""
+    """Put a view method into the description; its docstring is the longer text.
+
+    `gives_text` is the media type of an answer that is text.
+    """
 
     def wrap(view: View) -> View:
         is_idempotent = getattr(view, "is_idempotent", False)
@@ -81,7 +85,11 @@ def described(
             summary=summary,
             request={media_type: takes} if takes else None,
             parameters=parameters,
-            responses={status: _answer(gives, is_page=is_page, is_list=is_list), **_refusals(refusals)},
+            responses={
+                **({(status, gives_text): OpenApiTypes.STR} if gives_text else {}),
+                **({} if gives_text else {status: _answer(gives, is_page=is_page, is_list=is_list)}),
+                **_refusals(refusals),
+            },
         )
         return told(view)
 

@@ -1,13 +1,20 @@
 """Rollout pages: what changed, when, by whom, why; one rollout live."""
 
+from typing import TYPE_CHECKING
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from apps.console.door import Part, live_page
+from apps.console.ranges import board
 from apps.console.shown import rollouts as shown_rollouts
 from apps.console.shown.state import KINDS, ROLLOUT
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
+from apps.metrics.catalogue import Page
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Rollout
 
 ROWS = 50
 
@@ -37,10 +44,22 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 
 def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """One rollout: servers by steps, filling up live."""
-    shown = shown_rollouts.detail(deployments.get_rollout(rollout_id))
+    found = deployments.get_rollout(rollout_id)
+    shown = shown_rollouts.detail(found)
     return live_page(
         request,
         "deployments/rollout_detail.html",
         Part("rollout", "deployments/_rollout.html", shown, is_moving=shown.is_moving, ended=shown.ended),
         section="rollouts",
+        board=board(Page.ROLLOUT, request, rollout=str(rollout_id), **_about(found)),
     )
+
+
+def _about(rollout: "Rollout") -> dict[str, str]:
+    """What its charts are about once somebody zooms in."""
+    both = (rollout.from_version, rollout.to_version)
+    return {
+        "model": rollout.placement.model.name,
+        "environment": rollout.placement.environment.name,
+        "versions": ",".join(dict.fromkeys(str(one.number) for one in both if one is not None)),
+    }

@@ -5,13 +5,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.console.door import Part, live_page, page
-from apps.console.ranges import chosen_range
+from apps.console.ranges import board, chosen_range
 from apps.console.shown import matrix
 from apps.console.shown.environments import environment_line
 from apps.console.shown.servers import server_line, server_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
-from apps.metrics import catalogue
+from apps.metrics.catalogue import Page
 from apps.registry import selectors as registry
 
 ROWS = 50
@@ -82,7 +82,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving),
         Part("facts", "fleet/_server_facts.html", shown.facts, is_moving=shown.line.is_moving),
         section="servers",
-        charts=tuple(catalogue.charts_on(catalogue.Page.SERVER)),
+        board=board(Page.SERVER, request, server=name),
         **chosen_range(request),
     )
 

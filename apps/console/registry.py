@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.console import history
 from apps.console.door import Part, live_page, page
-from apps.console.ranges import chosen_range
+from apps.console.ranges import board, chosen_range
 from apps.console.shown.comparisons import comparison_page
 from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
@@ -19,7 +19,7 @@ from apps.console.shown.rollouts import Line, line
 from apps.console.shown.versions import VersionLine, version_line, version_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
-from apps.metrics import catalogue
+from apps.metrics.catalogue import Page
 from apps.registry import selectors as registry
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         samples=registry.samples(name),
         probes=_probes(placements),
         then=history.then(request, name, placements),
-        **_chart_choice(request, [card.environment for card in shown]),
+        **_chart_choice(request, name, [card.environment for card in shown]),
     )
 
 
@@ -127,15 +127,15 @@ def _probes(placements: "list[Placement]") -> "list[Probe]":
     return sorted(found, key=lambda probe: probe.at, reverse=True)[:PROBES]
 
 
-def _chart_choice(request: HttpRequest, environments: list[str]) -> dict[str, object]:
+def _chart_choice(request: HttpRequest, name: str, environments: list[str]) -> dict[str, object]:
     """Which charts, of which environment and time; the last environment is the one that matters most."""
     asked = request.GET.get("environment", "")
     environment = asked if asked in environments else (environments[-1] if environments else "")
     return {
-        "charts": tuple(catalogue.charts_on(catalogue.Page.MODEL)),
+        "board": board(Page.MODEL, request, model=name, environment=environment),
         "environments": environments,
         "environment": environment,
-        **chosen_range(request),
+        **chosen_range(request, splits=True),
     }
 
 

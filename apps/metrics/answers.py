@@ -6,8 +6,8 @@ shared cache. While Prometheus does not answer, one question at a time tries aga
 
 import hashlib
 import logging
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from time import monotonic
 
@@ -21,6 +21,7 @@ from apps.metrics.windows import Window, keep_s
 
 REST_AFTER_FAILURE_S = 4.0
 CACHE_REST_S = 10.0
+AT_ONCE = 16
 _MOST_KEPT = 512
 _log = logging.getLogger(__name__)
 
@@ -126,6 +127,20 @@ class Answers:
             self._rests_until = monotonic() + self._rest_after_failure_s
 
 
+class Batch:
+    """Questions asked at the same time: all of them cost what the slowest one does."""
+
+    def __init__(self, asked: Answers, questions: Iterable[tuple[str, Window]]) -> None:
+        self._asked = asked
+        self._waiting = {question: _pool.submit(asked.over, *question) for question in dict.fromkeys(questions)}
+
+    def over(self, promql: str, window: Window) -> Reply:
+        """The answer, waited for; what was not among the questions is asked now. PrometheusFailed."""
+        waiting = self._waiting.get((promql, window))
+        return self._asked.over(promql, window) if waiting is None else waiting.result()
+
+
+_pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="charts")
 _answers: dict[str, Answers] = {}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from apps.metrics.catalogue import CHARTS, Chart
-from apps.serving import backends
+from apps.metrics.sources import query, sources
 from apps.serving.signals import Query, Selection
 
 _HEAD = """# Charts
@@ -27,9 +27,11 @@ def _section(chart: Chart) -> Iterator[str]:
     for lines in chart.lines:
         instead = f", where there is no `{lines.instead_of}`" if lines.instead_of else ""
         yield f"- `{lines.signal}`{instead}"
-        for kind in backends.kinds():
-            found = backends.get(kind).query(lines.signal, _ASKED)
-            yield f"  - {kind}: " + (f"`{found.promql}`" if isinstance(found, Query) else found.reason)
+        for source in sources(lines.signal):
+            found = query(source, lines.signal, _ASKED)
+            yield f"  - {source}: " + (f"`{found.promql}`" if isinstance(found, Query) else found.reason)
+            if isinstance(found, Query) and found.absent:
+                yield f"  - where it is missing: {found.absent}"
     yield ""
 
 

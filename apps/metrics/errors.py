@@ -71,3 +71,11 @@ class ChartUnknown(NotFound):
     code = "chart_unknown"
     title = "No such chart"
     hint = "GET /api/v1/charts lists them."
+
+
+class PageUnknown(NotFound):
+    """No page of charts has that name."""
+
+    code = "page_unknown"
+    title = "No such page of charts"
+    hint = "The pages are model, server, rollout and gpu."

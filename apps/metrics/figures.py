@@ -7,28 +7,23 @@ reader's zone and picks the palette.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
-from apps.metrics.catalogue import Chart
+from apps.metrics.chart import Chart
 from apps.metrics.labels import Label, place, shown
+from apps.metrics.limits import Limit, limit_labels, limit_lines
+from apps.metrics.marks import Mark, mark_lines, mark_points
 from apps.metrics.palettes import DARK, LIGHT
 from apps.metrics.windows import Window
 
 HEIGHT_PX = 228
 MARGIN_PX = {"l": 56, "t": 12, "b": 36}
 LABEL_CHAR_PX = 6.6
-SLO_WITHIN = 4.0
+LIMIT_WITHIN = 4.0
 DOT_PX = 5
-MARK_HEIGHT = 0.97
-_SYMBOLS = {
-    "began": "triangle-right",
-    "succeeded": "circle",
-    "failed": "x",
-    "rolled_back": "triangle-left",
-    "rollback": "triangle-left-open",
-}
+# A line that ends this close to the right edge is about now.
+CURRENT_POINTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,42 +42,31 @@ class Line:
         return next(ends, None)
 
 
-class Mark(Protocol):
-    """A moment in a rollout's life, drawn as a vertical line."""
-
-    @property
-    def at(self) -> datetime: ...  # noqa: D102
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def label(self) -> str: ...  # noqa: D102
-    @property
-    def rollout_id(self) -> int: ...  # noqa: D102
-
-
 def figure(
-    chart: Chart, lines: Sequence[Line], window: Window, *, marks: Iterable[Mark] = (), slo: float | None = None
+    chart: Chart, lines: Sequence[Line], window: Window, *, marks: Iterable[Mark] = (), limits: Sequence[Limit] = ()
 ) -> dict[str, Any]:
-    """The chart as Plotly draws it; `slo` in the chart's unit."""
-    top = _top(lines, slo)
+    """The chart as Plotly draws it; `limits` in the chart's unit."""
+    top = _top(lines, limits)
     seen = [mark for mark in marks if window.start_s <= mark.at.timestamp() <= window.end_s]
-    labels = place(_ends(lines), top=top, height_px=HEIGHT_PX - MARGIN_PX["t"] - MARGIN_PX["b"])
+    labels = place(_ends(lines, window), top=top, height_px=HEIGHT_PX - MARGIN_PX["t"] - MARGIN_PX["b"])
     return {
-        "data": [*(_trace(line, chart, window) for line in lines), *_mark_points(seen, top)],
+        "data": [*(_trace(line, chart, window) for line in lines), *mark_points(seen, top)],
         "layout": {
             **_layout(chart, window, top, longest=max((len(label.text) for label in labels), default=0)),
-            "shapes": [*(_mark_line(mark) for mark in seen), *_slo_line(slo)],
-            "annotations": [*(_annotation(label, window) for label in labels), *_slo_label(chart, slo, top)],
+            "shapes": [*mark_lines(seen), *limit_lines(limits)],
+            "annotations": [
+                *(_annotation(label, window) for label in labels),
+                *limit_labels(limits, unit=chart.unit, top=top),
+            ],
         },
     }
 
 
-def _top(lines: Sequence[Line], slo: float | None) -> float:
-    """Where the axis ends: room above the highest value, and above the SLO unless that would flatten everything."""
+def _top(lines: Sequence[Line], limits: Sequence[Limit]) -> float:
+    """Where the axis ends: room above the highest value, and above each limit that would not flatten everything."""
     highest = max((value for line in lines for value in line.values if value is not None), default=0.0)
-    if slo is not None and (slo <= SLO_WITHIN * highest or not highest):
-        highest = max(highest, slo)
-    return highest * 1.12 or 1.0
+    near = [limit.value for limit in limits if limit.value <= LIMIT_WITHIN * highest or not highest]
+    return max([highest, *near]) * 1.12 or 1.0
 
 
 def _trace(line: Line, chart: Chart, window: Window) -> dict[str, Any]:
@@ -109,15 +93,24 @@ def _lonely(values: tuple[float | None, ...]) -> list[int]:
     return [DOT_PX if value is not None and before is None and after is None else 0 for before, value, after in ends]
 
 
-def _ends(lines: Sequence[Line]) -> list[Label]:
-    return [Label(line.slot, *last, f"{line.name} {shown(last[1])}") for line in lines if (last := line.last)]
+def _ends(lines: Sequence[Line], window: Window) -> list[Label]:
+    return [
+        Label(line.slot, last[1], f"{line.name} {shown(last[1])}{'' if is_current(last[0], window) else ' (ended)'}")
+        for line in lines
+        if (last := line.last)
+    ]
+
+
+def is_current(index: int, window: Window) -> bool:
+    """Whether a line whose last point is `index` is about now, or ended earlier."""
+    return index >= len(window) - CURRENT_POINTS
 
 
 def _annotation(label: Label, window: Window) -> dict[str, Any]:
-    """The line's name and last value, at its end."""
+    """The line's name and last value, beside the plot, however early the line ended: inside it would cover others."""
     return {
         "name": str(label.slot),
-        "x": (window.start_s + label.index * window.step_s) * 1000,
+        "x": window.end_s * 1000,
         "y": label.value,
         "xshift": 4,
         "yshift": label.shift_px,
@@ -127,71 +120,6 @@ def _annotation(label: Label, window: Window) -> dict[str, Any]:
         "yanchor": "middle",
         "font": {"color": LIGHT[str(label.slot)], "size": 11},
     }
-
-
-def _slo_line(slo: float | None) -> list[dict[str, Any]]:
-    if slo is None:
-        return []
-    line = {"color": LIGHT["slo"], "width": 1, "dash": "dash"}
-    return [{"type": "line", "name": "slo", "xref": "paper", "x0": 0, "x1": 1, "y0": slo, "y1": slo, "line": line}]
-
-
-def _slo_label(chart: Chart, slo: float | None, top: float) -> list[dict[str, Any]]:
-    if slo is None:
-        return []
-    beyond = " (above)" if slo > top else ""
-    return [
-        {
-            "name": "slo",
-            "xref": "paper",
-            "x": 0,
-            "y": min(slo, top),
-            "yshift": -7 if beyond else 7,
-            "text": f"SLO {shown(slo)} {chart.unit}{beyond}",
-            "showarrow": False,
-            "xanchor": "left",
-            "font": {"color": LIGHT["slo"], "size": 11},
-        }
-    ]
-
-
-def _mark_line(mark: Mark) -> dict[str, Any]:
-    at_ms = round(mark.at.timestamp() * 1000)
-    return {
-        "type": "line",
-        "name": mark.kind,
-        "x0": at_ms,
-        "x1": at_ms,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": LIGHT[mark.kind], "width": 1, "dash": "solid" if mark.kind == "began" else "dot"},
-    }
-
-
-def _mark_points(marks: Sequence[Mark], top: float) -> list[dict[str, Any]]:
-    """What a mark says when pointed at, and where a click on it leads."""
-    if not marks:
-        return []
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "rollouts",
-            "x": [round(mark.at.timestamp() * 1000) for mark in marks],
-            "y": [top * MARK_HEIGHT] * len(marks),
-            "text": [escape(mark.label, quote=False) for mark in marks],
-            "customdata": [mark.rollout_id for mark in marks],
-            "hovertemplate": "%{text}<extra></extra>",
-            "marker": {
-                "symbol": [_SYMBOLS[mark.kind] for mark in marks],
-                "color": [LIGHT[mark.kind] for mark in marks],
-                "size": 9,
-            },
-            "cliponaxis": False,
-            "meta": {"role": "marks", "kinds": [mark.kind for mark in marks]},
-        }
-    ]
 
 
 def _layout(chart: Chart, window: Window, top: float, *, longest: int) -> dict[str, Any]:

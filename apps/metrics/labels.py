@@ -9,10 +9,9 @@ TINY = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text for the end of a line at point `index`; `shift_px` is how far up it is moved."""
+    """Text for the end of a line; `shift_px` is how far up it is moved."""
 
     slot: int
-    index: int
     value: float
     text: str
     shift_px: float = 0.0

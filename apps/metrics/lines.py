@@ -1,10 +1,10 @@
 """Prometheus's series to a chart's lines: names, colours, order. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from apps.common.text import printable
-from apps.metrics.catalogue import Chart, Lines
+from apps.metrics.chart import Chart, Lines
 from apps.metrics.figures import Line
 from apps.metrics.palettes import slot_of_server, slot_of_version
 from apps.metrics.prometheus import Series
@@ -15,6 +15,7 @@ _LABEL_CHARS = 48
 _QUANTILE_DASHES = {"0.5": "dot", "0.95": "dash"}
 NO_REASON = "none"
 _REASON_DASHES = ("solid", "dash", "dot", "dashdot")
+_DASHES = ("solid", "dot", "dash", "dashdot")
 
 
 def lines_of(chart: Chart, spec: Lines, series: Sequence[Series], selection: Selection) -> list[Line]:
@@ -26,7 +27,7 @@ def lines_of(chart: Chart, spec: Lines, series: Sequence[Series], selection: Sel
             name=_name(one.labels, spec, selection),
             slot=_slot(one.labels, selection),
             values=tuple(None if value is None else value * chart.scale for value in one.values),
-            dash=_dash(chart, spec, one.labels),
+            dash=_dash(chart, spec, one.labels, selection),
         )
         for one in ordered
     ]
@@ -61,7 +62,7 @@ def _without_reason(labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _order(labels: Mapping[str, str]) -> tuple[str, str, int, str]:
     version = labels.get("version", "")
     number = int(version) if version.isdecimal() else 0
-    rest = [labels.get(name, "") for name in ("server", "gpu_uuid", "quantile", "reason")]
+    rest = [labels.get(name, "") for name in ("server", "gpu_uuid", "host", "gpu", "GPU_I_ID", "quantile", "reason")]
     return labels.get("environment", ""), labels.get("model", ""), number, " ".join(rest)
 
 
@@ -72,8 +73,7 @@ def _name(labels: Mapping[str, str], spec: Lines, selection: Selection) -> str:
         words.append(f"v{labels['version']}")
     if not selection.server:
         words.append(labels.get("server", ""))
-    if "gpu_uuid" in labels:
-        words.append(f"GPU {labels['gpu_uuid'].removeprefix('GPU-')[:8]}")
+    words += device_words(labels)
     if "quantile" in labels:
         words.append(f"p{float(labels['quantile']) * 100:g}")
     reason = labels.get("reason", "").lower()
@@ -81,13 +81,26 @@ def _name(labels: Mapping[str, str], spec: Lines, selection: Selection) -> str:
     return printable(" ".join(word for word in words if word), limit=_LABEL_CHARS * 2).replace("\n", " ")
 
 
+def device_words(labels: Mapping[str, str]) -> Iterator[str]:
+    """A card by what its source calls it, and the slice of it."""
+    if "gpu_uuid" in labels:
+        yield f"GPU {labels['gpu_uuid'].removeprefix('GPU-')[:8]}"
+    if "gpu" in labels or "UUID" in labels:
+        yield labels.get("host", "")
+        yield f"GPU {labels.get('gpu') or labels['UUID'].removeprefix('GPU-')[:8]}"
+    if labels.get("GPU_I_ID"):
+        profile = labels.get("GPU_I_PROFILE", "")
+        yield f"slice {labels['GPU_I_ID']}" + (f" ({profile})" if profile else "")
+
+
 def _slot(labels: Mapping[str, str], selection: Selection) -> int:
     if "version" in labels:
         return slot_of_version(labels["version"], model=selection.model or labels.get("model", ""))
-    return slot_of_server(labels.get("server", "") + labels.get("gpu_uuid", ""))
+    names = ("server", "gpu_uuid", "host", "gpu", "GPU_I_ID")
+    return slot_of_server("".join(labels.get(name, "") for name in names))
 
 
-def _dash(chart: Chart, spec: Lines, labels: Mapping[str, str]) -> str:
+def _dash(chart: Chart, spec: Lines, labels: Mapping[str, str], selection: Selection) -> str:
     """Lines of one colour are told apart by their dashes."""
     if "quantile" in labels:
         return _QUANTILE_DASHES.get(labels["quantile"], "solid")
@@ -95,4 +108,6 @@ def _dash(chart: Chart, spec: Lines, labels: Mapping[str, str]) -> str:
         reason = labels["reason"].lower()
         known = (NO_REASON, "backend", "other", "rejected", "canceled")
         return _REASON_DASHES[max(0, known.index(reason) - 1) if reason in known else 0]
-    return "solid" if spec is chart.lines[0] or spec.instead_of else "dot"
+    if selection.is_per_server and "server" in labels:
+        return _DASHES[slot_of_server(labels["server"]) % len(_DASHES)]
+    return "solid" if spec.instead_of else _DASHES[chart.lines.index(spec) % len(_DASHES)]

@@ -26,6 +26,9 @@ LIGHT: Mapping[str, str] = {
     "failed": "#b3261e",
     "rolled_back": "#b3261e",
     "rollback": "#8a5300",
+    "restart": "#8b2fa8",
+    "drift": "#b3261e",
+    "in_line": "#1b7038",
 }
 
 DARK: Mapping[str, str] = {
@@ -45,6 +48,9 @@ DARK: Mapping[str, str] = {
     "failed": "#ff8a80",
     "rolled_back": "#ff8a80",
     "rollback": "#f0b35a",
+    "restart": "#d79bf0",
+    "drift": "#ff8a80",
+    "in_line": "#6fd08c",
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from apps.metrics.catalogue import Chart, Words
+from apps.metrics.chart import Chart, Words
 from apps.serving.signals import Selection
 
 SCRAPES_TO_A_RATE = 2

@@ -1,28 +1,12 @@
-/* The fleet's figures: for each model in sight, its last values and the last quarter of an hour as a small line, from
-   the charts, every 10 s, not in a hidden tab. */
+/* The fleet's figures: for each model on the page its values now and over the last quarter of an hour as a small line,
+   all in one question, every 10 s, not in a hidden tab. */
 "use strict";
 (() => {
   const EVERY_MS = 10000;
-  const AT_ONCE = 3;
+  const PATIENCE_MS = 8000;
   const kept = new Map(); /* what each cell said last: the table around it is swapped while rollouts move */
-  const inSight = new Set();
   const digits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
-
-  const watcher = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) isIntersecting ? inSight.add(target) : inSight.delete(target);
-  });
-
-  /* What the number beside it says, over time: requests are added up, of the others the worst counts. */
-  function courseOf(kind, figure) {
-    const lines = (figure?.data ?? []).filter((trace) => trace.y && trace.meta.role !== "marks");
-    const percentiles = lines.filter((trace) => trace.name.includes("p99"));
-    const drawn = percentiles.length ? percentiles : lines;
-    const together = (values) => (kind === "requests" ? values.reduce((sum, one) => sum + one, 0) : Math.max(...values));
-    return (drawn[0]?.y ?? []).map((_, at) => {
-      const values = drawn.map((trace) => trace.y[at]).filter((one) => one !== null);
-      return values.length ? together(values) : null;
-    });
-  }
+  const FIGURES = { requests: "requests", latency: "latency_ms", error_ratio: "error_percent" };
 
   /* From zero; a gap stays a gap. */
   function sparkline(course) {
@@ -55,56 +39,43 @@
     cell.replaceChildren(...(course?.some((one) => one !== null) ? [sparkline(course)] : []), text);
   }
 
-  function figureOf(kind, answer) {
-    const lines = (answer.latest ?? []).filter((line) => line.is_current);
-    const words = answer.state === "ok" ? "" : answer.message;
-    if (!lines.length) return { value: null, words };
-    const values = (some) => some.map((line) => line.value);
-    if (kind === "requests") return { value: values(lines).reduce((sum, value) => sum + value, 0), words };
-    if (kind === "error_ratio") return { value: Math.max(...values(lines)), words };
-    const worst = lines.filter((line) => line.name.includes("p99"));
-    return worst.length ? { value: Math.max(...values(worst)), words } : { value: Math.max(...values(lines)), note: "mean", words: answer.message };
+  function said(cell, found, problem) {
+    if (!found) return { value: null, words: problem };
+    const { now, values } = found[FIGURES[cell.dataset.number]];
+    const isMean = found.is_mean && cell.dataset.number === "latency";
+    const words = now === null ? "no value: not loaded, not asked, or not scraped" : isMean ? "the mean: no server gives percentiles" : "";
+    return { value: now, course: values, note: isMean ? "mean" : "", words };
   }
 
-  async function refresh(cell) {
-    const { number, model } = cell.dataset;
-    let said;
+  async function ask(models) {
+    const url = `/api/v1/figures?${new URLSearchParams({ models: models.join(","), range_s: "900" })}`;
     try {
-      const url = `/api/v1/charts/${number}?${new URLSearchParams({ model, range_s: "900" })}`;
-      const response = await fetch(url, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(8000) });
-      const answer = response.ok ? await response.json() : null;
-      said = answer ? { ...figureOf(number, answer), course: courseOf(number, answer.figure) } : { value: null, words: `Conch answered ${response.status}` };
+      const response = await fetch(url, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(PATIENCE_MS) });
+      return response.ok ? await response.json() : { models: [], problem: `Conch answered ${response.status}` };
     } catch {
-      said = { value: null, words: "Conch did not answer" };
+      return { models: [], problem: "Conch did not answer" };
     }
-    kept.set(cell.id, said);
-    const now = document.getElementById(cell.id);
-    if (now) show(now, said);
   }
 
   async function round() {
-    if (!document.hidden) {
-      const waiting = [...inSight].filter((cell) => cell.isConnected);
-      const workers = Array.from({ length: AT_ONCE }, async () => {
-        while (waiting.length) await refresh(waiting.shift());
-      });
-      await Promise.all(workers);
+    const cells = [...document.querySelectorAll("[data-number]")];
+    if (!document.hidden && cells.length) {
+      const { models, problem } = await ask([...new Set(cells.map((cell) => cell.dataset.model))]);
+      const byName = new Map(models.map((one) => [one.model, one]));
+      for (const { id } of cells) {
+        const cell = document.getElementById(id);
+        if (!cell) continue;
+        kept.set(id, said(cell, byName.get(cell.dataset.model), problem));
+        show(cell, kept.get(id));
+      }
     }
     setTimeout(round, EVERY_MS);
   }
 
-  function watch() {
-    inSight.clear();
-    watcher.disconnect();
-    for (const cell of document.querySelectorAll("[data-number]")) {
-      watcher.observe(cell);
-      if (kept.has(cell.id)) show(cell, kept.get(cell.id));
-    }
+  function restore() {
+    for (const cell of document.querySelectorAll("[data-number]")) if (kept.has(cell.id)) show(cell, kept.get(cell.id));
   }
 
-  document.addEventListener("DOMContentLoaded", () => {
-    watch();
-    setTimeout(round, 50);
-  });
-  document.addEventListener("htmx:afterSettle", watch);
+  document.addEventListener("DOMContentLoaded", () => setTimeout(round, 50));
+  document.addEventListener("htmx:afterSettle", restore);
 })();

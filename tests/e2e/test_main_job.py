@@ -22,10 +22,10 @@ WEIGHTS_BYTES = 2**21
 UPLOAD_BYTES_S = 2**20
 MARKED = """
     (rollout) => [...document.querySelectorAll(".chart")]
-        .find((chart) => chart.dataset.chartUrl.includes("/charts/requests?"))
+        .find((chart) => chart.dataset.chart === "requests")
         .querySelector(".chart-plot").data
         ?.find((trace) => trace.meta.role === "marks")?.customdata
-        .filter((id) => String(id) === rollout).length >= 2
+        .filter((url) => url === `/rollouts/${rollout}/`).length >= 2
 """
 IS_FOCUSED = """
     ([words, tag]) => document.activeElement.textContent.trim().startsWith(words)
@@ -155,7 +155,7 @@ def end_of_rollout(page: Page) -> str:
 
 
 def requests_chart(page: Page) -> Locator:
-    return page.locator('.chart[data-chart-url*="/charts/requests?"] .chart-plot')
+    return page.locator('.chart[data-chart="requests"] .chart-plot')
 
 
 def answering(world: World) -> dict[str, int]:

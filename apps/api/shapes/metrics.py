@@ -14,6 +14,7 @@ class ChartShape(Shape):
     unit = serializers.CharField()
     help = serializers.CharField()
     pages = serializers.ListField(child=serializers.CharField(), help_text="Where the console shows it.")
+    is_optional = serializers.BooleanField(help_text="Many servers do not give it.")
     url = LinkField("chart", key="key")
 
 
@@ -24,17 +25,38 @@ class ChartsShape(Shape):
 
 
 class ChartQuestion(Shape):
-    """What a chart is about; an empty filter means all."""
+    """What a chart is about; an empty filter means all. A rollout stands for its model, versions and time."""
 
     environment = serializers.CharField(required=False, max_length=128, default="", allow_blank=True)
     server = serializers.CharField(required=False, max_length=128, default="", allow_blank=True)
     model = serializers.CharField(required=False, max_length=255, default="", allow_blank=True)
+    versions = serializers.CharField(
+        required=False, max_length=400, default="", allow_blank=True, help_text="Only these, with commas: 5,6."
+    )
+    rollout = serializers.IntegerField(required=False, min_value=1, default=None, allow_null=True)
     range_s = serializers.IntegerField(
         required=False,
         default=USUAL_S,
         min_value=SHORTEST_S,
         max_value=LONGEST_S,
         help_text="How far back, in seconds: a minute to 30 days.",
+    )
+    until = serializers.DateTimeField(
+        required=False, default=None, allow_null=True, help_text="Where the time ends; without it, now."
+    )
+    per_server = serializers.BooleanField(
+        required=False, default=False, help_text="A line for each server, instead of the sum or the worst."
+    )
+
+
+class BoardQuestion(ChartQuestion):
+    """What a page of charts is about, and what the client has of it."""
+
+    since_s = serializers.IntegerField(
+        required=False, default=None, allow_null=True, help_text="`window.end_s` of the last answer."
+    )
+    shape = serializers.CharField(
+        required=False, default="", max_length=64, allow_blank=True, help_text="`shape` of the last answer."
     )
 
 
@@ -62,3 +84,64 @@ class ChartAnswerShape(Shape):
     )
     queries = serializers.ListField(child=serializers.CharField(), help_text="What Prometheus was asked, in PromQL.")
     updated = serializers.DateTimeField()
+
+
+class WindowShape(Shape):
+    """The points in time that charts are drawn at, in Unix seconds."""
+
+    start_s = serializers.IntegerField()
+    end_s = serializers.IntegerField()
+    step_s = serializers.IntegerField()
+
+
+class BoardShape(Shape):
+    """All charts of a page. With `from_s`, each line's values begin there: put them over those that are known."""
+
+    window = WindowShape()
+    shape = serializers.CharField(help_text="Stands for everything but the values.")
+    from_s = serializers.IntegerField(allow_null=True)
+    charts = ChartAnswerShape(many=True)
+    updated = serializers.DateTimeField()
+
+    def to_representation(self, instance: dict[str, object]) -> dict[str, object]:
+        """The charts are shaped already."""
+        return {**super().to_representation({**instance, "charts": []}), "charts": instance["charts"]}
+
+
+class NumbersQuestion(Shape):
+    """Which models' figures."""
+
+    models = serializers.CharField(max_length=16_000, help_text="Names, with commas.")
+    environment = serializers.CharField(required=False, max_length=128, default="", allow_blank=True)
+    range_s = serializers.IntegerField(
+        required=False,
+        default=USUAL_S,
+        min_value=SHORTEST_S,
+        max_value=LONGEST_S,
+        help_text="How far back, in seconds.",
+    )
+
+
+class CourseShape(Shape):
+    """A value now, and at each point of the window; null where there is none."""
+
+    now = serializers.FloatField(allow_null=True)
+    values = serializers.ListField(child=serializers.FloatField(allow_null=True))
+
+
+class NumbersShape(Shape):
+    """One model's figures, over all its servers and versions."""
+
+    model = serializers.CharField()
+    requests = CourseShape(help_text="Per second, added up.")
+    latency_ms = CourseShape(help_text="p99 of the worst server, or the mean.")
+    error_percent = CourseShape()
+    is_mean = serializers.BooleanField(help_text="No server gives percentiles: latency is the mean.")
+
+
+class FleetNumbersShape(Shape):
+    """The figures of models; `problem` says why there are none."""
+
+    window = WindowShape()
+    models = NumbersShape(many=True)
+    problem = serializers.CharField()

@@ -1,6 +1,7 @@
 """Reading desired state, rollouts and what they need."""
 
 from apps.deployments.selectors.bans import ban_on, bans, get_ban
+from apps.deployments.selectors.charted import question_of
 from apps.deployments.selectors.history import change_moments, placements_at
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
@@ -83,6 +84,7 @@ __all__ = [
     "policy_row",
     "previous_number",
     "probes",
+    "question_of",
     "request_entries",
     "rollback_reach",
     "rollback_targets",

@@ -17,6 +17,11 @@ class Mark:
     label: str
     rollout_id: int
 
+    @property
+    def url(self) -> str:
+        """The rollout's page."""
+        return f"/rollouts/{self.rollout_id}/"
+
 
 def marks(*, environment: str = "", model: str = "", since: datetime, until: datetime) -> list[Mark]:
     """Marks between two moments, in order of time."""

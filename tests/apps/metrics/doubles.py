@@ -152,9 +152,14 @@ class _Quiet(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    # A page asks all of its questions at once; the usual 5 would make some of them wait for a second.
+    request_queue_size = 128
+
+
 @contextmanager
 def _serving(port: int, handler: type[BaseHTTPRequestHandler]) -> Iterator[None]:
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    server = _Server(("127.0.0.1", port), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -4,9 +4,13 @@ Two servers of `prod` serve `digits`. Version 1 ends in the middle; version 2 be
 are constant, so a chart's value is known whatever the alignment; a server restarts and its counters with it.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+from apps.serving.dcgm import PICTURED
 
 EVERY_S = 15
 SPAN_S = 1_800
@@ -60,6 +64,24 @@ def _on(server: str, model: str, version: int, more: str = "") -> str:
     return f'environment="prod",server="{server}",model="{escaped}",version="{version}"{more}'
 
 
+def of_exporter(name: str) -> Iterator[tuple[str, str, Callable[[int], object]]]:
+    """What a file in dcgm-exporter's format says, standing still; energy grows by what the power says."""
+    scraped = f'job="dcgm",instance="{name}:9400"'
+    yield "up", scraped, steady(0, begins=1)
+    power: dict[str, float] = {}
+    for metric, labels, value in _ROW.findall((SAMPLES / f"{name}.prom").read_text()):
+        if metric == "DCGM_FI_DEV_POWER_USAGE":
+            power[labels] = float(value)
+        if metric == "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION":
+            yield metric, f"{labels},{scraped}", steady(power[labels] * 1_000, begins=float(value))
+        elif metric in PICTURED:
+            yield metric, f"{labels},{scraped}", steady(0, begins=float(value))
+
+
+SAMPLES = Path(__file__).parent / "samples"
+_ROW = re.compile(r"^(DCGM_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
+GPU = "GPU-2b9e11c4-0f36"
+ON_GPU = f'environment="prod",server="prod-2",gpu_uuid="{GPU}"'
 ONE, TWO = _on("prod-1", "digits", 2), _on("prod-2", "digits", 2)
 _SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
     ("up", 'environment="prod",server="prod-1"', steady(0, begins=1)),
@@ -98,6 +120,32 @@ _SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
     ("nv_cpu_utilization", 'environment="prod",server="prod-2"', steady(0, begins=0.75)),
     ("nv_cpu_memory_used_bytes", 'environment="prod",server="prod-1"', steady(0, begins=2 * 2**30)),
     ("nv_gpu_utilization", 'environment="prod",server="prod-2",gpu_uuid="GPU-2b9e11c4-0f36"', steady(0, begins=0.5)),
+    ("nv_gpu_memory_used_bytes", ON_GPU, steady(0, begins=12 * 2**30)),
+    ("nv_gpu_memory_total_bytes", ON_GPU, steady(0, begins=80 * 2**30)),
+    ("nv_gpu_power_usage", ON_GPU, steady(0, begins=96.8)),
+    ("nv_gpu_power_limit", ON_GPU, steady(0, begins=400)),
+    ("nv_energy_consumption", ON_GPU, restarting(900, 95)),
+    ("nv_cpu_memory_total_bytes", 'environment="prod",server="prod-1"', steady(0, begins=24 * 2**30)),
+    ("nv_pinned_memory_pool_used_bytes", 'environment="prod",server="prod-1"', steady(0, begins=2**26)),
+    ("nv_pinned_memory_pool_total_bytes", 'environment="prod",server="prod-1"', steady(0, begins=2**28)),
+    ("nv_model_load_duration_secs", ONE, steady(0, begins=1.5)),
+    ("nv_model_load_duration_secs", TWO, steady(0, begins=2.25)),
+    ("nv_cache_num_hits_per_model", ONE, steady(3)),
+    ("nv_cache_num_misses_per_model", ONE, steady(1)),
+    ("nv_cache_hit_duration_per_model", ONE, steady(3 * 200)),
+    ("nv_cache_miss_duration_per_model", ONE, steady(1 * 900)),
+    *(
+        (
+            "nv_inference_first_response_histogram_ms_bucket",
+            _on(server, "digits", 2, f',le="{le}"'),
+            steady(per_s),
+        )
+        for server, rates in (("prod-1", (0, 10, 10)), ("prod-2", (0, 0, 10)))
+        for le, per_s in zip(("100", "500", "+Inf"), rates, strict=True)
+    ),
+    *of_exporter("dcgm_mig_a100"),
+    *of_exporter("dcgm_mig_h100_v4.6"),
+    *of_exporter("dcgm_mig_without_host"),
 )
 _KINDS = {name: "gauge" for name, _, _ in _SERIES}
 PAST = Past(end_s=int(time.time() - 3 * 3_600) // 60 * 60)

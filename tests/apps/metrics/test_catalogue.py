@@ -9,8 +9,8 @@ from apps.metrics.catalogue import CHARTS, Chart, Page
 from apps.metrics.document import charts_document
 from apps.metrics.errors import ChartUnknown
 from apps.registry.models import Model
-from apps.serving import backends
-from apps.serving.signals import UNITS, Query, Selection, Signal, Unsupported
+from apps.serving import backends, dcgm
+from apps.serving.signals import DEVICE_SIGNALS, UNITS, Query, Selection, Signal, Unsupported
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "charts.md"
 
@@ -22,6 +22,20 @@ def test_every_kind_gives_a_query_for_every_signal_or_says_why_not(kind: str, si
 
     assert isinstance(found, Query | Unsupported)
     assert getattr(found, "promql", "") or getattr(found, "reason", "")
+
+
+@pytest.mark.parametrize("signal", Signal)
+def test_the_exporter_of_devices_gives_a_query_for_what_it_tells_and_says_so_of_the_rest(signal: Signal) -> None:
+    found = dcgm.query(signal, Selection())
+
+    assert isinstance(found, Query) is (signal in DEVICE_SIGNALS)
+
+
+@pytest.mark.parametrize("signal", Signal)
+def test_every_signal_is_in_a_chart(signal: Signal) -> None:
+    shown = {lines.signal for chart in CHARTS.values() for lines in chart.lines}
+
+    assert signal in shown | {Signal.IS_SCRAPED}
 
 
 @pytest.mark.parametrize("signal", Signal)

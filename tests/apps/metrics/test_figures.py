@@ -14,13 +14,16 @@ from apps.metrics import palettes
 from apps.metrics.catalogue import CHARTS, Chart
 from apps.metrics.figures import HEIGHT_PX, Line, figure
 from apps.metrics.labels import LINE_PX, Label, place, shown
+from apps.metrics.limits import Limit
+from apps.metrics.marks import SYMBOLS
 from apps.metrics.windows import Window
 
 WINDOW = Window(start_s=1_800_000_000, end_s=1_800_000_060, step_s=15)
 LATENCY = CHARTS["latency"]
 V1 = Line("v1 p99", slot=0, values=(1.0, 2.0, None, None, 4.0))
 V2 = Line("v2 p99", slot=1, values=(None, None, 30.0, 31.0, 31.25))
-KINDS = ("began", "rollback", "succeeded", "rolled_back", "failed")
+ENDS = ("began", "rollback", "succeeded", "rolled_back", "failed")
+KINDS = (*ENDS, "restart", "drift", "in_line")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Moment:
     at: datetime
     kind: str
     label: str = "promote digits 1 > 2 in prod, by ann: because"
-    rollout_id: int = 7
+    url: str = "/rollouts/7/"
 
 
 def marks(*kinds: str) -> list[Moment]:
@@ -37,7 +40,7 @@ def marks(*kinds: str) -> list[Moment]:
 
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=lambda chart: chart.key)
 def test_every_chart_is_a_figure_by_plotlys_own_schema(chart: Chart) -> None:
-    drawn = figure(chart, [V1, V2], WINDOW, marks=marks(*KINDS), slo=60)
+    drawn = figure(chart, [V1, V2], WINDOW, marks=marks(*KINDS), limits=[Limit("SLO", 60)])
 
     accepted = plotly.Figure(drawn)
 
@@ -80,16 +83,16 @@ def test_the_last_value_stands_at_the_lines_end() -> None:
     assert layout["showlegend"] is False
 
 
-def test_a_line_that_ended_is_labelled_where_it_ended() -> None:
+def test_a_line_that_ended_is_labelled_beside_the_plot_and_says_so() -> None:
     ended = Line("v1", slot=0, values=(1.0, 2.0, None, None, None))
 
     note = figure(LATENCY, [ended], WINDOW)["layout"]["annotations"][0]
 
-    assert (note["x"], note["text"]) == ((WINDOW.start_s + 15) * 1000, "v1 2.00")
+    assert (note["x"], note["text"]) == (WINDOW.end_s * 1000, "v1 2.00 (ended)")
 
 
 def test_the_promise_is_a_line_at_its_value() -> None:
-    layout = figure(LATENCY, [V2], WINDOW, slo=60)["layout"]
+    layout = figure(LATENCY, [V2], WINDOW, limits=[Limit("SLO", 60)])["layout"]
 
     assert [(shape["y0"], shape["y1"]) for shape in layout["shapes"]] == [(60, 60)]
     assert layout["yaxis"]["range"][1] > 60
@@ -97,7 +100,7 @@ def test_the_promise_is_a_line_at_its_value() -> None:
 
 
 def test_a_promise_far_above_does_not_flatten_the_lines() -> None:
-    layout = figure(LATENCY, [V2], WINDOW, slo=5_000)["layout"]
+    layout = figure(LATENCY, [V2], WINDOW, limits=[Limit("SLO", 5_000)])["layout"]
 
     assert layout["yaxis"]["range"][1] < 60
     assert "SLO 5,000 ms (above)" in [note["text"] for note in layout["annotations"]]
@@ -110,13 +113,14 @@ def test_a_mark_is_a_vertical_line_that_says_what_and_leads_to_its_rollout(kind:
     shape, points = drawn["layout"]["shapes"][0], drawn["data"][-1]
     assert (shape["name"], shape["x0"], shape["x1"]) == (kind, 1_800_000_020_000, 1_800_000_020_000)
     assert points["text"] == ["promote digits 1 &gt; 2 in prod, by ann: because"]
-    assert points["customdata"] == [7]
+    assert points["customdata"] == ["/rollouts/7/"]
 
 
 def test_every_end_of_a_rollout_can_be_marked() -> None:
     ends = {state.value for state in (RolloutState.SUCCEEDED, RolloutState.ROLLED_BACK, RolloutState.FAILED)}
 
-    assert {"began", "rollback", *ends} == set(KINDS)
+    assert {"began", "rollback", *ends} == set(ENDS)
+    assert set(KINDS) == set(SYMBOLS)
     assert set(KINDS) <= set(palettes.LIGHT)
 
 
@@ -135,7 +139,7 @@ def test_hostile_names_are_text_and_not_markup() -> None:
 
 
 def test_labels_of_equal_values_do_not_cover_each_other() -> None:
-    labels = [Label(slot, 4, 10.0, f"v{slot}") for slot in range(6)]
+    labels = [Label(slot, 10.0, f"v{slot}") for slot in range(6)]
 
     heights = [10.0 / 11 * 180 + label.shift_px for label in place(labels, top=11, height_px=180)]
 

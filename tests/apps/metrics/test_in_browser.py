@@ -14,6 +14,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import ConsoleMessage, Page, expect
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from apps.deployments.models import Placement, Rollout
@@ -119,8 +120,13 @@ def test_charts_are_drawn_with_labels_promise_and_marks(
 
 
 @pytest.mark.usefixtures("model")
-def test_a_chart_moves_on_by_itself(seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus) -> None:
+def test_a_chart_moves_on_by_itself_and_only_the_tail_comes(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus, settings: Settings
+) -> None:
+    settings.CONCH = {**settings.CONCH, "scrape_interval_s": 2}
     scripted.answer = traffic
+    answers: list[dict[str, Any]] = []
+    seen.on("response", lambda response: answers.append(response.json()) if "/boards/" in response.url else None)
     open_model(seen, live_server)
     plot = seen.locator(".chart .chart-plot").first
     expect(plot.locator(".scatterlayer .trace").first).to_be_visible()
@@ -129,6 +135,9 @@ def test_a_chart_moves_on_by_itself(seen: Page, live_server: LiveServer, scripte
     seen.wait_for_function("before => document.querySelector('.chart .chart-plot').data[0].x0 > before", arg=before)
 
     assert plot.evaluate("plot => plot.data[0].x0") > before
+    assert plot.evaluate("plot => plot.data[0].y.length") == len(answers[0]["charts"][0]["figure"]["data"][0]["y"])
+    assert answers[-1]["from_s"] is not None
+    assert len(answers[-1]["charts"][0]["figure"]["data"][0]["y"]) < 10
 
 
 @pytest.mark.usefixtures("model")
@@ -153,7 +162,7 @@ def test_conch_down_keeps_the_chart_and_says_when_it_is_asked_again(
     expect(chart.locator(".scatterlayer .trace").first).to_be_visible()
 
     seen.route(
-        "**/api/v1/charts/**", lambda route: route.fulfill(status=503, body='{"detail": "the database is away"}')
+        "**/api/v1/boards/**", lambda route: route.fulfill(status=503, body='{"detail": "the database is away"}')
     )
 
     expect(chart.locator(".chart-status")).to_contain_text(

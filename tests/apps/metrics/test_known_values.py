@@ -84,7 +84,8 @@ def test_without_summaries_the_mean_is_shown_and_said(known_past: datetime) -> N
 
     assert names(answer) == ["v1 mean"]
     assert set(line(answer, "v1 mean")) == {3.0}
-    assert answer.message == "no percentiles: this server runs without summary_latencies; the mean is shown"
+    assert answer.message.startswith("no percentiles: summaries are off; --metrics-config summary_latencies=true")
+    assert answer.message.endswith("; the mean is shown")
 
 
 def test_failures_are_told_by_reason_and_reasons_that_never_occurred_are_left_out(known_past: datetime) -> None:
@@ -136,8 +137,8 @@ def test_use_is_told_per_server_in_percent(known_past: datetime) -> None:
 def test_a_server_without_a_gpu_says_so(known_past: datetime) -> None:
     answer = selectors.chart("memory", server="prod-1", range_s=600, now=known_past)
 
-    assert answer.message == "no GPU metrics on this server: it runs without a GPU"
-    assert set(line(answer, "CPU")) == {2.0}
+    assert answer.message == "no GPU metrics: no GPU here, or they are off (--allow-gpu-metrics=true turns them on)"
+    assert (set(line(answer, "CPU")), set(line(answer, "CPU total"))) == ({2.0}, {24.0})
 
 
 def test_a_name_with_quotes_and_braces_selects_itself_and_nothing_else(known_past: datetime) -> None:

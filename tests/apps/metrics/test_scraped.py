@@ -78,8 +78,8 @@ def values(answer: ChartAnswer, name: str) -> Sequence[float | None]:
 def test_a_steady_counter_is_its_rate() -> None:
     answer = ask("steady", model="m")
 
-    assert answer.latest[0].name == "v1"
-    assert answer.latest[0].value == pytest.approx(10, rel=0.1)
+    # Not the last: a scrape that is still to come makes it less.
+    assert values(answer, "v1")[-4] == pytest.approx(10, rel=0.1)
 
 
 def test_the_first_value_of_a_new_version_is_no_traffic() -> None:
