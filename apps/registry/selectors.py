@@ -24,6 +24,8 @@ from apps.registry.models import Alias, Artifact, Model, Sample, Upload, Version
 LARGE = ("config", "config_text", "signature", "remarks", "notes")
 # As many as a version's number can have and still fit its column.
 NUMBER_DIGITS = 18
+# Fewer digits of a digest or commit tell nothing.
+FEWEST_DIGITS = 4
 
 
 def models(*, search: str = "", owner: str = "") -> QuerySet[Model]:
@@ -54,7 +56,10 @@ def versions(model_name: str = "", *, state: str = "") -> QuerySet[Version]:
 
 def find_versions(text: str) -> QuerySet[Version]:
     """Versions by the beginning of their digest or commit, or by `model number`, newest first."""
-    wanted = Q(git_commit__istartswith=text) | Q(digest__startswith=text.lower().removeprefix("sha256:"))
+    digest = text.lower().removeprefix("sha256:")
+    wanted = Q(pk=None)
+    if len(digest) >= FEWEST_DIGITS:
+        wanted |= Q(git_commit__istartswith=digest) | Q(digest__startswith=digest)
     name, _, number = text.rpartition(" ")
     if name and number.isdecimal() and len(number) <= NUMBER_DIGITS:
         wanted |= Q(model__name__iexact=name, number=int(number))

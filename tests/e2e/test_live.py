@@ -1,0 +1,80 @@
+"""Live pages in a real browser: quiet where nobody looks, honest when nobody answers, still under one's hands."""
+
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, expect
+
+from apps.deployments.models import Rollout
+from tests.factories.fleets import FleetRows
+
+pytestmark = pytest.mark.e2e
+SOON_MS = 15_000
+HIDE = """(is_hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => is_hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.fixture
+def page(rows: FleetRows, opened: Callable[..., Page]) -> Page:
+    """A rollout that moves, so that its page asks every second."""
+    moving = rows.rollout("digits", "prod", 1, 2, state="running")
+    return opened(f"/rollouts/{moving.pk}/")
+
+
+def test_a_hidden_tab_asks_nothing_and_looks_again_when_it_is_seen(page: Page) -> None:
+    asked: list[str] = []
+    page.evaluate(HIDE, arg=True)
+    page.wait_for_load_state("networkidle")
+    page.on("request", lambda request: asked.append(request.url))
+
+    page.wait_for_timeout(3_000)
+
+    assert asked == []
+    with page.expect_request("**/rollouts/*"):
+        page.evaluate(HIDE, arg=False)
+
+
+def test_a_page_that_nobody_answers_says_so_and_comes_back(page: Page) -> None:
+    line: BrowserContext = page.context
+    line.set_offline(True)
+    expect(page.locator("#stale")).to_be_visible(timeout=SOON_MS)
+
+    line.set_offline(False)
+
+    expect(page.locator("#stale")).to_be_hidden(timeout=SOON_MS)
+
+
+def test_a_step_is_seen_within_moments_without_a_reload_and_the_menu_stays_open(page: Page) -> None:
+    page.locator(".who summary").click()
+    page.evaluate("window.isTheSamePage = true")
+
+    Rollout.objects.filter(state="running").update(state="succeeded", finished_at=timezone.now())
+
+    expect(page.locator("#live-rollout .facts .chip").first).to_have_text("done", timeout=SOON_MS)
+    assert page.evaluate("window.isTheSamePage")
+    expect(page.locator(".who .menu")).to_be_visible()
+
+
+def test_the_search_is_walked_with_the_arrows(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("prod-")
+    expect(page.locator("#found a").first).to_be_visible(timeout=SOON_MS)
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/servers/prod-1/")
+
+
+def test_escape_closes_what_the_search_has_found(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("prod-")
+    expect(page.locator("#found a").first).to_be_visible(timeout=SOON_MS)
+
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#found a")).to_have_count(0)
+    expect(page.locator("#search")).to_be_focused()
