@@ -11,9 +11,9 @@ from apps.access import idempotency
 from apps.common.dispatch import wake
 from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
+from apps.deployments import reconciler, services
 from apps.deployments import selectors as deployments
-from apps.deployments import services
-from apps.fleet import repositories
+from apps.fleet import connecting, repositories
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
 from apps.registry import samples
@@ -33,6 +33,12 @@ def observe_fleet() -> None:
     ids = list(fleet.servers(state="active").order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(ids), SHARD):
         wake("conch.observe_servers", server_ids=ids[start : start + SHARD])
+
+
+def observe_servers(server_ids: list[int], now: datetime) -> None:
+    """What these servers serve now, kept; then whatever mends where that is not what they should."""
+    fleet_services.observe(server_ids, now=now, changing=deployments.changing_models(server_ids))
+    reconciler.reconcile(server_ids, now=now)
 
 
 def sweep(now: datetime) -> None:
@@ -82,24 +88,24 @@ def warm_due(now: datetime) -> None:
 
 
 def _warm_ups(placement: Any) -> list[_WarmUp]:
-    inputs = _warm_inputs(placement)
-    servers = fleet.servers(environment=placement.environment.name, state="active") if inputs else ()
-    return [_WarmUp(placement, server, inputs) for server in servers]
-
-
-def _warm_inputs(placement: Any) -> list[Tensor]:
-    """The model's first sample, else zeros made from its configuration."""
     sample = registry.samples(placement.model.name).first()
+    servers = fleet.servers(environment=placement.environment.name, state="active")
+    asked = [(server, _warm_inputs(placement, server.kind, sample)) for server in servers]
+    return [_WarmUp(placement, server, inputs) for server, inputs in asked if inputs]
+
+
+def _warm_inputs(placement: Any, kind: str, sample: Any) -> list[Tensor]:
+    """The model's first sample, else zeros made from its configuration as that kind of server reads it."""
     if sample is not None:
         return samples.to_tensors(sample.inputs)
-    return backends.get("triton").CONFIG.example_inputs(placement.active.config)
+    return backends.get(kind).CONFIG.example_inputs(placement.active.config)
 
 
 def _warm(one: _WarmUp) -> tuple[int | None, str]:
     """The latency in microseconds, or why there was no answer."""
     placement = one.placement
     try:
-        backend = fleet.connect(one.server)
+        backend = connecting.connect(one.server)
         answer = backend.infer(placement.model.name, placement.active.number, one.inputs, timeout_s=WARM_TIMEOUT_S)
     except ControlPlaneError as error:
         return None, printable(error.message, limit=SHOWN_CHARS)

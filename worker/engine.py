@@ -19,7 +19,7 @@ from apps.deployments import services
 from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
 from apps.deployments.selectors import Work, get_run, work
 from apps.deployments.states import RunState, StepState
-from apps.fleet import selectors as fleet
+from apps.fleet import connecting
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Reroute, Wait
 from worker.steps import STEPS
@@ -100,7 +100,7 @@ def _call(todo: Work, name: str, step: Any) -> Outcome:
     """A step whose worker is lost every time must end some day."""
     if step.lost_workers > MOST_LOST_WORKERS:
         raise StepKeptDying(f"{todo.server.name}: {name} lost its worker {step.lost_workers} times")
-    return STEPS[name](Context(todo, fleet.connect(todo.server), step, timezone.now()))
+    return STEPS[name](Context(todo, connecting.connect(todo.server), step, timezone.now()))
 
 
 def _record(todo: Work, step: Any, outcome: Outcome) -> Wait | None:

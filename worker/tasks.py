@@ -53,8 +53,8 @@ def observe_fleet(**_: object) -> None:
 
 @shared_task(name="conch.observe_servers")
 def observe_servers(*, server_ids: list[int], **_: object) -> None:
-    """Ask a shard of servers what they serve."""
-    fleet.observe(server_ids, now=timezone.now())
+    """Ask a shard of servers what they serve, and bring them to what they should."""
+    clock.observe_servers(server_ids, timezone.now())
 
 
 @shared_task(name="conch.sweep")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from apps.common.errors import ControlPlaneError
 from apps.deployments import services
-from apps.fleet import selectors as fleet
+from apps.fleet import connecting
 from apps.registry import samples
 from apps.serving.protocol import ServingBackend, Statistics
 
@@ -23,7 +23,7 @@ def answer_trial(trial_id: int) -> None:
     if trial is None:
         return
     try:
-        answer = _ask(fleet.connect(trial.server), trial.model.name, trial.version, trial.inputs)
+        answer = _ask(connecting.connect(trial.server), trial.model.name, trial.version, trial.inputs)
     except ControlPlaneError as error:
         services.end_trial(trial, answer=None, error=error)
         return

@@ -17,11 +17,13 @@ VIEWER, OPERATOR, ADMIN = Role
 VIEW = "view"
 DISCOVER = "discover"
 # Looking is not divided by environment: who may see one may see all.
-LOOKING = frozenset({VIEW, DISCOVER})
+SEE_IN_SERVICE = "see_in_service"
+LOOKING = frozenset({VIEW, DISCOVER, SEE_IN_SERVICE})
 
 VERBS: Mapping[str, Role] = {
     VIEW: VIEWER,
     DISCOVER: VIEWER,
+    SEE_IN_SERVICE: VIEWER,
     "register_model": OPERATOR,
     "update_model": OPERATOR,
     "add_version": OPERATOR,
@@ -42,6 +44,7 @@ VERBS: Mapping[str, Role] = {
     "try_version": OPERATOR,
     "set_overlay": OPERATOR,
     "recheck_server": OPERATOR,
+    "reconcile_server": OPERATOR,
     "cordon_server": OPERATOR,
     "add_environment": ADMIN,
     "update_environment": ADMIN,
@@ -56,9 +59,16 @@ VERBS: Mapping[str, Role] = {
     "add_user": ADMIN,
 }
 
-SD_READ = "sd:read"
-# `sd:read` stands for no role: it opens service discovery and nothing else.
-SCOPES: Mapping[str, Role | None] = {"read": VIEWER, SD_READ: None, "deploy": OPERATOR, "admin": ADMIN}
+SD_READ, IN_SERVICE_READ = "sd:read", "in-service:read"
+# These stand for no role: each opens one verb and nothing else, for machines whose secret lies about in a file.
+NARROW: Mapping[str, str] = {SD_READ: DISCOVER, IN_SERVICE_READ: SEE_IN_SERVICE}
+SCOPES: Mapping[str, Role | None] = {
+    "read": VIEWER,
+    SD_READ: None,
+    IN_SERVICE_READ: None,
+    "deploy": OPERATOR,
+    "admin": ADMIN,
+}
 
 _ORDER = tuple(Role)
 
@@ -71,4 +81,4 @@ def is_enough(role: str, verb: str) -> bool:
 def do_scopes_allow(scopes: frozenset[str], verb: str) -> bool:
     """Whether one of a token's scopes covers `verb`."""
     roles = [role for scope in scopes if (role := SCOPES.get(scope)) is not None]
-    return any(is_enough(role, verb) for role in roles) or (verb == DISCOVER and SD_READ in scopes)
+    return any(is_enough(role, verb) for role in roles) or any(NARROW.get(scope) == verb for scope in scopes)

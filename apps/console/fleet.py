@@ -8,7 +8,7 @@ from apps.console.door import Part, live_page, page
 from apps.console.ranges import board, chosen_range
 from apps.console.shown import matrix
 from apps.console.shown.environments import environment_line
-from apps.console.shown.servers import server_line, server_page
+from apps.console.shown.servers import drift_line, server_line, server_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
 from apps.metrics.catalogue import Page
@@ -17,6 +17,7 @@ from apps.registry import selectors as registry
 ROWS = 50
 CHANGES = 6
 SERVER_ROWS = 80
+DRIFT_ROWS = 20
 SERVER_STATES = ("active", "checking", "refused", "retired")
 
 
@@ -36,10 +37,12 @@ def overview(request: HttpRequest) -> HttpResponse:
         parts=fleet.health(now=now),
         now=now,
     )
+    drift = tuple(drift_line(row) for row in deployments.kept_drift()[: DRIFT_ROWS + 1])
     return live_page(
         request,
         "fleet/overview.html",
         Part("matrix", "fleet/_matrix.html", shown, is_moving=bool(moving), ended=shown.ended),
+        Part("drift", "fleet/_drift.html", drift, is_moving=False),
         section="fleet",
         models=models,
     )
@@ -68,12 +71,14 @@ def servers(request: HttpRequest) -> HttpResponse:
 
 def server(request: HttpRequest, name: str) -> HttpResponse:
     """Desired beside observed, with reasons; charts."""
-    found = fleet.get_server(name)
+    found, now = fleet.get_server(name), timezone.now()
     shown = server_page(
         found,
         observed=fleet.observed(server=name),
         placements=deployments.placements(environment=found.environment.name),
-        now=timezone.now(),
+        drift=deployments.kept_drift(server=name)[:DRIFT_ROWS],
+        service=deployments.in_service(found, now=now),
+        now=now,
         most_rows=None if request.GET.get("rows") == "all" else SERVER_ROWS,
     )
     return live_page(

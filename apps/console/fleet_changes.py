@@ -81,6 +81,27 @@ def recheck_server(request: HttpRequest, name: str) -> HttpResponse:
     return ask(request, question, _pressed(request), act, section="servers")
 
 
+def reconcile_server(request: HttpRequest, name: str) -> HttpResponse:
+    """Look at a server now and mend what can be mended."""
+    fleet.get_server(name)
+    astray = deployments.kept_drift(server=name).count()
+    question = Question(
+        f"Reconcile {name} now",
+        "Reconcile now",
+        reverse("console:server", args=[name]),
+        consequences=(
+            f"Conch asks {name} what it serves and loads what is missing: {astray} differences were seen so far.",
+            "It does not wait for the next try. A rollout, a hold and a cordon still say no.",
+        ),
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.ask_to_reconcile(actor(request), name=name)
+        return _back(request, name, f"{name} is being looked at.")
+
+    return ask(request, question, _pressed(request), act, section="servers")
+
+
 def cordon_server(request: HttpRequest, name: str) -> HttpResponse:
     """Keep new rollouts away from a server."""
     server = fleet.get_server(name)
@@ -107,7 +128,9 @@ def uncordon_server(request: HttpRequest, name: str) -> HttpResponse:
         f"Uncordon {name}",
         f"Uncordon {name}",
         reverse("console:server", args=[name]),
-        consequences=("New rollouts reach it again. What was promoted meanwhile is not loaded by itself.",),
+        consequences=(
+            "New rollouts reach it again. What was promoted meanwhile is loaded, where the environment heals itself.",
+        ),
     )
 
     def act(given: Mapping[str, Any]) -> str:

@@ -60,6 +60,7 @@ urlpatterns = [
     page("servers/<str:name>/", fleet.server, "server"),
     page("servers/<str:name>/change/", change_fleet.change_server, "change_server"),
     page("servers/<str:name>/recheck/", change_fleet.recheck_server, "recheck_server"),
+    page("servers/<str:name>/reconcile/", change_fleet.reconcile_server, "reconcile_server"),
     page("servers/<str:name>/cordon/", change_fleet.cordon_server, "cordon_server"),
     page("servers/<str:name>/uncordon/", change_fleet.uncordon_server, "uncordon_server"),
     page("servers/<str:name>/retire/", change_fleet.retire_server, "retire_server"),

@@ -108,11 +108,11 @@ class PlacementNotHeld(Conflict):
 
 
 class Superseded(ControlPlaneError):
-    """A rollback was asked for while this was moving, and took over."""
+    """Something else was asked for while this was moving, and took over."""
 
     code = "superseded"
     http_status = 409
-    title = "A rollback took over"
+    title = "Another rollout took over"
 
 
 class HistoryIsAppendOnly(Conflict):

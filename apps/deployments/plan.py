@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.deployments.states import RolloutKind
@@ -20,6 +19,8 @@ CLEAR = ("clear",)
 RECONFIGURE = ("preflight", "shadow", "reconfigure", "await_ready", "verify")
 RECONFIGURE_IN_PLACE = ("reconfigure", "await_ready")
 PUT_BACK_CONFIG = ("reconfigure", "await_ready", "persist")
+# The versions were live before, so they lie in the repository: preflight adds `publish` where they do not.
+HEAL = ("preflight", "load", "await_ready", "verify")
 SETTLE = ("persist",)
 
 
@@ -42,6 +43,8 @@ def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
         return list(RETIRE)
     if kind == RolloutKind.RECONFIGURE:
         return list(RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE)
+    if kind == RolloutKind.HEAL:
+        return list(HEAL)
     if kind == RolloutKind.ROLLBACK and is_hot:
         return list(HOT)
     skip_shadow = kind == RolloutKind.ROLLBACK and has_passed_shadow
@@ -88,35 +91,3 @@ def _tensor_changes(
         if was["datatype"] != tensor["datatype"] or shapes[0] != shapes[1]:
             changes.append(f"{what} {name} was {was['datatype']} {shapes[0]}, becomes {tensor['datatype']} {shapes[1]}")
     return changes
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing in which a server differs from what is desired there."""
-
-    model: str
-    version: int
-    kind: str
-    reason: str = ""
-
-
-Seen = Mapping[str, Mapping[int, tuple[str, str]]]
-
-
-def drift(desired: Mapping[str, Collection[int]], observed: Seen) -> list[Difference]:
-    """Desired minus observed for one server.
-
-    `desired` maps a model to its versions, `observed` maps a model and a version to (state, reason).
-    Models Conch has not placed are nobody's drift.
-    """
-    found = []
-    for model, versions in sorted(desired.items()):
-        seen = observed.get(model, {})
-        for version in sorted(versions):
-            state, reason = seen.get(version, ("", ""))
-            if state != "READY":
-                kind = {"LOADING": "loading", "": "missing"}.get(state, "failed" if reason != "unloaded" else "missing")
-                found.append(Difference(model, version, kind, reason))
-        ready = {version for version, (state, _) in seen.items() if state == "READY"}
-        found += [Difference(model, version, "extra") for version in sorted(ready - set(versions))]
-    return found

@@ -12,6 +12,7 @@ class RolloutKind(StrEnum):
     UNLOAD = "unload"
     RETIRE = "retire"
     RECONFIGURE = "reconfigure"
+    HEAL = "heal"
 
 
 class RolloutState(StrEnum):

@@ -24,6 +24,14 @@ class ServerUnknown(NotFound):
     title = "Unknown server"
 
 
+class ServerNotActive(Conflict):
+    """The server is being checked, was refused or is retired."""
+
+    code = "server_not_active"
+    title = "The server is not active"
+    hint = "A refused server can be checked again; a retired one is gone for good."
+
+
 class NameTaken(Conflict):
     """Another environment, repository or server has that name."""
 

@@ -58,6 +58,7 @@ class Server(models.Model):
     lease_until = models.DateTimeField(null=True)
     cordoned_at = models.DateTimeField(null=True)
     cordon_reason = models.TextField(blank=True)
+    reconcile_asked_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.CharField(max_length=200, blank=True)
 
@@ -76,6 +77,8 @@ class Observation(models.Model):
     """What a server last said, and when. One row per server, written only when something changed or time passed.
 
     `at` is the last attempt, `seen_at` the last answer, `since` when `is_reachable` last changed.
+    `counters` are what each loaded version has answered, as `restarts` compares them; `restarted_at` is when
+    they last told that the server's process is another one.
     """
 
     server = models.OneToOneField(Server, on_delete=models.CASCADE, related_name="observation")
@@ -88,6 +91,8 @@ class Observation(models.Model):
     reason = models.TextField(blank=True)
     server_version = models.CharField(max_length=64, blank=True)
     extensions = models.JSONField(default=list)
+    counters = models.JSONField(default=dict)
+    restarted_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.server} at {self.at:%H:%M:%S}"
@@ -98,6 +103,7 @@ class ObservedVersion(models.Model):
 
     `loaded_stamp_ns` is the newest time stamp under the version's directory when Conch last loaded it,
     `seen_stamp_ns` the newest one now: while they agree, a load that names it restarts nothing.
+    `loaded_at` is when Conch last loaded it, `restarted_at` when it was seen to have started without Conch since.
     """
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="versions")
@@ -108,6 +114,8 @@ class ObservedVersion(models.Model):
     since = models.DateTimeField()
     loaded_stamp_ns = models.BigIntegerField(null=True)
     seen_stamp_ns = models.BigIntegerField(null=True)
+    loaded_at = models.DateTimeField(null=True)
+    restarted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

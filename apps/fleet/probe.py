@@ -11,7 +11,8 @@ from apps.common.names import MAX_VERSION
 from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet import repositories
 from apps.fleet.errors import RepositoryDiffers
-from apps.serving.errors import NotExplicit
+from apps.fleet.restarts import Counters, key_of
+from apps.serving.errors import NotExplicit, ServerUnreachable
 from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServerInfo, ServingBackend
 
 # How long a file system shared over a network may take to show the server a new directory.
@@ -56,6 +57,7 @@ class Sighting:
     """What a server serves at one moment: the index's entries that have a version and a state.
 
     `stamps` are the newest time stamps under the directories of the versions that are READY, in ns.
+    `counters` is None when the server could not tell them.
     """
 
     entries: tuple[IndexEntry, ...]
@@ -63,6 +65,7 @@ class Sighting:
     server_version: str
     extensions: tuple[str, ...]
     stamps: dict[tuple[str, int], int | None]
+    counters: Counters | None = None
 
 
 def ask(backend: ServingBackend, *, server: str, root: Path, patience_s: float = MARKER_PATIENCE_S) -> Finding:
@@ -135,7 +138,23 @@ def look(backend: ServingBackend, *, root: Path) -> Sighting:
         server_version=printable(info.version, limit=VERSION_CHARS),
         extensions=_extensions(info),
         stamps=stamps,
+        counters=_counters(backend, entries),
     )
+
+
+def _counters(backend: ServingBackend, entries: tuple[IndexEntry, ...]) -> Counters | None:
+    """What each loaded version has answered so far; a version that goes away meanwhile spoils one reading only."""
+    try:
+        found = backend.statistics()
+    except ServerUnreachable:
+        raise
+    except ControlPlaneError:
+        return None
+    kept = {key_of(entry.model, entry.version or 0) for entry in entries}
+    counted = {
+        key_of(each.model, each.version): (each.success_count + each.failure_count, each.success_us) for each in found
+    }
+    return {key: both for key, both in counted.items() if key in kept}
 
 
 def _extensions(info: ServerInfo) -> tuple[str, ...]:

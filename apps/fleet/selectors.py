@@ -6,9 +6,6 @@ from django.db.models import Q, QuerySet
 
 from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
 from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Server
-from apps.fleet.sealing import unseal
-from apps.serving.connections import connection
-from apps.serving.protocol import Address, ServingBackend
 
 # What the worker's self-check looks after, and how old its word may be.
 PARTS = ("artifacts", "beat", "broker", "database", "prometheus", "worker")
@@ -75,23 +72,6 @@ def get_server(name: str) -> Server:
     if found is None:
         raise ServerUnknown(f"there is no server {name[:140]!r}", field="server")
     return found
-
-
-def address(server: Server) -> Address:
-    """Where the server listens, with the key to its control API opened."""
-    return Address(
-        name=server.name,
-        grpc=server.grpc,
-        http=server.http,
-        metrics=server.metrics,
-        control_key=server.control_key,
-        control_value=unseal(server.sealed_control_value, server=server.name),
-    )
-
-
-def connect(server: Server) -> ServingBackend:
-    """This process's connection to the server."""
-    return connection(server.kind, address(server))
 
 
 def observed(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from tests.factories.triton_models import ask
 from tests.fixtures.stack import OPERATOR, PASSWORD, Stack, running_stack
@@ -160,7 +161,7 @@ def requests_chart(page: Page) -> Locator:
 
 def answering(world: World) -> dict[str, int]:
     """The version that answers an unversioned request, by server."""
-    return {name: ask(fleet.connect(fleet.get_server(name)), world.model).version for name in world.tritons}
+    return {name: ask(connecting.connect(fleet.get_server(name)), world.model).version for name in world.tritons}
 
 
 def tab_to(page: Page, words: str, *, tag: str = "") -> None:

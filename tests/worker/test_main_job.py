@@ -11,7 +11,7 @@ from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import AlreadyActive, InterfaceChanged, RolloutActive
-from apps.fleet import repositories
+from apps.fleet import connecting, repositories
 from apps.fleet import selectors as fleet
 from apps.registry import services as registry
 from tests.factories.triton_models import ask, config_text
@@ -64,7 +64,7 @@ def test_promoting_and_rolling_back_under_traffic_fails_no_request_and_restarts_
     world = make_world(servers=2)
     golden(world.model)
     world.promote(world.upload())
-    backend = fleet.connect(fleet.get_server("prod-1"))
+    backend = connecting.connect(fleet.get_server("prod-1"))
     before = ask(backend, world.model, 1)
 
     with Traffic(world.tritons["prod-1"].grpc, world.model) as traffic:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import OverlayUnchanged
-from apps.fleet import repositories
+from apps.fleet import connecting, repositories
 from apps.fleet import selectors as fleet
 from tests.factories.triton_models import ask
 from tests.fixtures.traffic import Traffic
@@ -34,7 +34,7 @@ def set_overlay(world: World, document: dict[str, Any]) -> int:
 
 
 def started_at(world: World) -> float:
-    return ask(fleet.connect(fleet.get_server("prod-1")), world.model).started_at
+    return ask(connecting.connect(fleet.get_server("prod-1")), world.model).started_at
 
 
 def desired(world: World) -> tuple[int | None, ...]:
@@ -44,7 +44,7 @@ def desired(world: World) -> tuple[int | None, ...]:
 
 
 def running(world: World, server: str = "prod-1") -> dict[str, Any]:
-    return dict(fleet.connect(fleet.get_server(server)).configuration(world.model, 1))
+    return dict(connecting.connect(fleet.get_server(server)).configuration(world.model, 1))
 
 
 def test_instances_change_in_place_and_nothing_starts_again(make_world: MakeWorld) -> None:
@@ -104,7 +104,7 @@ def test_an_overlay_holds_for_the_next_version_too(make_world: MakeWorld) -> Non
     rollout = world.promote(world.upload())
 
     assert rollout.state == "succeeded", world.told(rollout.pk)
-    configured = fleet.connect(fleet.get_server("prod-1")).configuration(world.model, 2)
+    configured = connecting.connect(fleet.get_server("prod-1")).configuration(world.model, 2)
     assert configured["instance_group"][0]["count"] == 2
     assert world.ready("prod-1") == {1, 2}
 

@@ -11,7 +11,7 @@ from apps.common.actor import COMMAND
 from apps.common.names import shadow_of
 from apps.deployments import selectors, services
 from apps.deployments.models import Placement, Run, StepRun
-from apps.fleet import repositories
+from apps.fleet import connecting, repositories
 from apps.fleet import selectors as fleet
 from apps.serving.protocol import Readiness
 from tests.factories.fleets import FleetRows
@@ -115,7 +115,7 @@ def test_a_shadow_that_was_loading_is_gone_from_server_and_repository(make_world
     services.abort(COMMAND, rollout=moving.pk, reason="wrong build")
     ended = world.walk(moving.pk)
 
-    index = fleet.connect(fleet.get_server("prod-1")).index()
+    index = connecting.connect(fleet.get_server("prod-1")).index()
     assert ended.state == "rolled_back", world.told(moving.pk)
     assert [e.version for e in index if e.model == shadow_of(world.model) and e.state != Readiness.UNAVAILABLE] == []
     assert shadow_of(world.model) not in repositories.listing(world.repository)

@@ -5,7 +5,7 @@ from apps.fleet import repositories
 from apps.serving.errors import LoadStuck
 from apps.serving.protocol import Readiness
 from worker.context import Context
-from worker.outcomes import Done, Outcome, Wait
+from worker.outcomes import Done, Outcome, Reroute, Wait
 
 
 def run(context: Context) -> Outcome:
@@ -14,6 +14,11 @@ def run(context: Context) -> Outcome:
     strange = repositories.strange_entries(work.root, model=work.model)
     if strange:
         raise StrangeEntries(f"{server}: {work.model}/ holds {', '.join(map(repr, strange[:5]))}", entries=strange)
+    if "publish" not in work.run.recipe and not repositories.has_version(
+        work.root, model=work.model, number=context.new.number
+    ):
+        recipe = [*work.run.recipe[:1], "publish", *work.run.recipe[1:]]
+        return Reroute(recipe, f"{work.root}: {work.model}/{context.new.number} is not there")
     entries = context.entries(work.model)
     loading = sorted(n for n, entry in entries.items() if entry.state == Readiness.LOADING)
     if loading:

@@ -8,6 +8,7 @@ from apps.api.shapes.common import Asked, LinkField, Shape
 from apps.deployments.selectors import policy_in
 
 SERVER_STATES = ("checking", "active", "refused", "retired")
+DRIFT_KINDS = ("missing", "wrong_set", "failed", "loading", "stuck", "restarted", "extra", "unreachable")
 
 
 class EnvironmentShape(Shape):
@@ -110,10 +111,46 @@ class ObservedVersionShape(Shape):
 class DriftShape(Shape):
     """One difference between what should be loaded and what is."""
 
-    model = serializers.CharField()
+    model = serializers.CharField(source="difference.model")
+    version = serializers.IntegerField(source="difference.version")
+    kind = serializers.ChoiceField(source="difference.kind", choices=DRIFT_KINDS)
+    reason = serializers.CharField(source="difference.reason")
+    since = serializers.DateTimeField(allow_null=True, help_text="Null for what is passing: a load that is under way.")
+    why_not = serializers.CharField(help_text="Why nothing is done about it; empty while it is being mended.")
+    next_try_at = serializers.DateTimeField(allow_null=True)
+
+
+class KeptDriftShape(Shape):
+    """A difference as it was kept, from when it was seen until it was gone."""
+
+    server = serializers.CharField(source="server.name")
+    environment = serializers.CharField(source="server.environment.name")
+    model = serializers.CharField(help_text="Empty for the server as a whole.")
     version = serializers.IntegerField()
-    kind = serializers.CharField()
-    reason = serializers.CharField(required=False)
+    kind = serializers.ChoiceField(choices=DRIFT_KINDS)
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    why_not = serializers.CharField()
+    next_try_at = serializers.DateTimeField(allow_null=True)
+
+
+class DriftFilter(Shape):
+    """Of which environment or server, and whether it is over."""
+
+    environment = serializers.CharField(required=False, default="", allow_blank=True)
+    server = serializers.CharField(required=False, default="", allow_blank=True)
+    ended = serializers.BooleanField(required=False, default=False, help_text="Also what is over.")
+
+
+class InServiceShape(Shape):
+    """Whether clients may be sent to a server."""
+
+    server = serializers.CharField()
+    in_service = serializers.BooleanField()
+    reasons = serializers.ListField(child=serializers.CharField())
+    seen_at = serializers.DateTimeField(allow_null=True)
+    is_stale = serializers.BooleanField(help_text="Conch has not asked lately: this is the last it knew.")
 
 
 class ServerChange(Asked):

@@ -2,16 +2,21 @@
 
 from typing import Any
 
-from rest_framework import serializers
+from django.utils import timezone
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.access.verbs import SEE_IN_SERVICE
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent
 from apps.api.shapes.common import ReasonShape
 from apps.api.shapes.fleet import (
+    DriftFilter,
     DriftShape,
+    InServiceShape,
+    KeptDriftShape,
     ObservedVersionShape,
     ServerAddition,
     ServerChange,
@@ -35,7 +40,7 @@ class ServerDetailShape(ServerShape):
 
     def get_drift(self, row: Any) -> list[dict[str, Any]]:
         """Desired minus observed; empty when they agree."""
-        return list(DriftShape(deployments.server_drift(row), many=True).data)
+        return list(DriftShape(deployments.told_drift(row, now=timezone.now()), many=True).data)
 
 
 class Servers(ApiView):
@@ -103,6 +108,56 @@ class ServerRecheck(ApiView):
     def post(self, request: Request, name: str) -> Response:
         """After a refusal, or when it was changed."""
         return self.started(self.shape(ServerShape, services.recheck_server(self.actor(), name=name)))
+
+
+class ServerReconcile(ApiView):
+    """Looking at a server now and mending what can be mended."""
+
+    @described(
+        "Reconcile a server now",
+        gives=ServerShape,
+        status=202,
+        errors=[errors.ServerUnknown, errors.ServerNotActive],
+    )
+    @idempotent()
+    def post(self, request: Request, name: str) -> Response:
+        """Pauses between tries, and self-healing that is off, do not count; a hold, a cordon and a rollout do."""
+        return self.started(self.shape(ServerShape, services.ask_to_reconcile(self.actor(), name=name)))
+
+
+class ServerInService(ApiView):
+    """For load balancers."""
+
+    looks = SEE_IN_SERVICE
+
+    @described("Whether a server is in service", gives=InServiceShape, errors=[errors.ServerUnknown])
+    def get(self, request: Request, name: str) -> Response:
+        """200 while it serves everything its environment should have, else 503 with the reasons.
+
+        Nobody is asked: this is what was seen last. A token of scope `in-service:read` opens this alone.
+        """
+        found = deployments.in_service(selectors.get_server(name), now=timezone.now())
+        said = {
+            "server": name,
+            "in_service": found.is_in_service,
+            "reasons": found.reasons,
+            "seen_at": found.seen_at,
+            "is_stale": found.is_stale,
+        }
+        return Response(
+            self.shape(InServiceShape, said),
+            status=status.HTTP_200_OK if found.is_in_service else status.HTTP_503_SERVICE_UNAVAILABLE,
+        )
+
+
+class Drift(ApiView):
+    """Where servers differ from what is desired."""
+
+    @described("List drift", gives=KeptDriftShape, filters=DriftFilter, is_page=True)
+    def get(self, request: Request) -> Response:
+        """What is open now, newest first; with `ended` what is over too. Models Conch has not placed are nobody's."""
+        found = deployments.kept_drift(**filters(DriftFilter, request))
+        return self.page(found, KeptDriftShape, ordering=["-since", "-pk"])
 
 
 class _ServerChange(ApiView):

@@ -11,6 +11,7 @@ from apps.console.forms.base import EVERYWHERE, choose, environment_choices
 SCOPE_WORDS = {
     "read": "read: look at everything",
     "sd:read": "sd:read: Prometheus service discovery only",
+    "in-service:read": "in-service:read: for load balancers, whether a server is in service, only",
     "deploy": "deploy: upload, promote, roll back",
     "admin": "admin: everything",
 }

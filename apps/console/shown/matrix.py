@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 DRIFT = {
     "missing": "{version} is not loaded",
     "loading": "{version} is loading",
+    "wrong_set": "{version} is not loaded, another version is",
     "failed": "{version} failed",
+    "stuck": "{version} is stuck: restart the server",
+    "restarted": "{version} has started anew",
     "extra": "{version} is loaded but not wanted",
 }
 MOST_CHIPS = 12
@@ -175,6 +178,8 @@ def cell_chip(cell: Cell) -> Chip | None:
         return None
     if cell.state == "changing":
         to = "–" if cell.going_to is None else str(cell.going_to)
+        if to == active:
+            return Chip(f"{active}>", "busy", f"{name}: {active} is being loaded again", url)
         return Chip(f"{active}>{to}", "busy", f"{name}: changing from {active} to {to}", url)
     label = active if cell.standby is None else f"{active}+{cell.standby}"
     if cell.state == "unseen":

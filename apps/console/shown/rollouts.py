@@ -122,7 +122,9 @@ def line(rollout: "Rollout") -> Line:
 
 
 def _change(rollout: "Rollout") -> str:
-    """From which version to which; of a change of overlay, from which overlay to which."""
+    """From which version to which; of a change of overlay, from which overlay to which; what a heal brings back."""
+    if rollout.kind == "heal":
+        return number_of(rollout.to_version)
     if rollout.kind != "reconfigure":
         return f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
     overlays = (

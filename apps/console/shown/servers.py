@@ -11,10 +11,20 @@ from apps.console.shown.links import link
 from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
 
 if TYPE_CHECKING:
-    from apps.deployments.models import Placement
+    from apps.deployments.models import Drift, Placement
+    from apps.deployments.selectors import InService
     from apps.fleet.models import ObservedVersion, Server
 
 STALE_AFTER = timedelta(seconds=30)
+DRIFT_WORDS = {
+    "missing": "! missing",
+    "wrong_set": "! wrong version",
+    "failed": "! failed",
+    "stuck": "! stuck",
+    "restarted": "! restarted",
+    "extra": "extra",
+    "unreachable": "! no answer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,20 @@ class VersionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DriftLine:
+    """One difference from what is desired: since when, and what is done about it."""
+
+    server: str
+    url: str
+    environment: str
+    what: str
+    chip: Chip
+    since: datetime
+    why_not: str
+    next_try_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What a server is: where it listens, what it said of itself."""
 
@@ -74,6 +98,10 @@ class ServerPage:
     cordon_reason: str
     asked_at: datetime | None
     state: str
+    drift: tuple[DriftLine, ...] = ()
+    service: Chip | None = None
+    restarted_at: datetime | None = None
+    is_asked_to_reconcile: bool = False
 
 
 def server_line(server: "Server", now: datetime) -> ServerLine:
@@ -116,6 +144,8 @@ def server_page(
     *,
     observed: Iterable["ObservedVersion"],
     placements: Iterable["Placement"],
+    drift: Iterable["Drift"],
+    service: "InService",
     now: datetime,
     most_rows: int | None,
 ) -> ServerPage:
@@ -141,6 +171,30 @@ def server_page(
         cordon_reason=printable(server.cordon_reason, limit=SHOWN_CHARS),
         asked_at=observation.at if observation else None,
         state=server.state,
+        drift=tuple(drift_line(row) for row in drift),
+        service=_service(service) if server.state == "active" else None,
+        restarted_at=observation.restarted_at if observation else None,
+        is_asked_to_reconcile=server.reconcile_asked_at is not None,
+    )
+
+
+def _service(found: "InService") -> Chip:
+    if found.is_in_service:
+        return Chip("in service", "stale" if found.is_stale else "ok", "it serves everything that it should")
+    return Chip("! not in service", "bad", "; ".join(printable(reason, limit=200) for reason in found.reasons[:3]))
+
+
+def drift_line(row: "Drift") -> DriftLine:
+    """One kept difference in a list."""
+    return DriftLine(
+        server=row.server.name,
+        url=link("server", row.server.name),
+        environment=row.server.environment.name,
+        what=f"{row.model} {row.version}" if row.model else "the whole server",
+        chip=Chip(DRIFT_WORDS.get(row.kind, row.kind), "wait" if row.kind == "extra" else "bad"),
+        since=row.since,
+        why_not=printable(row.why_not, limit=SHOWN_CHARS),
+        next_try_at=row.next_try_at,
     )
 
 

@@ -69,6 +69,7 @@ KINDS = {
     "unload": "unload",
     "retire": "end standby",
     "reconfigure": "reconfigure",
+    "heal": "heal",
 }
 
 

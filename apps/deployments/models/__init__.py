@@ -1,5 +1,6 @@
 """Desired state, the changes on their way to it, and what is kept of them."""
 
+from apps.deployments.models.drift import Drift
 from apps.deployments.models.going_back import Ban, PlacementChange
 from apps.deployments.models.rollouts import (
     EnvironmentPolicy,
@@ -15,6 +16,7 @@ from apps.deployments.models.trials import Trial
 
 __all__ = [
     "Ban",
+    "Drift",
     "EnvironmentPolicy",
     "Overlay",
     "Placement",

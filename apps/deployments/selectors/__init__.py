@@ -2,15 +2,25 @@
 
 from apps.deployments.selectors.bans import ban_on, bans, get_ban
 from apps.deployments.selectors.charted import question_of
+from apps.deployments.selectors.drift import (
+    DriftCount,
+    Look,
+    Told,
+    changing_models,
+    desired_versions,
+    drift_counts,
+    kept_drift,
+    look,
+    server_drift,
+    told_drift,
+)
 from apps.deployments.selectors.history import change_moments, placements_at
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
     Cell,
     Row,
-    desired_versions,
     fleet_rows,
     moving_rollouts,
-    server_drift,
 )
 from apps.deployments.selectors.overlays import Effect, document_of, effect, overlay_history, previous_number
 from apps.deployments.selectors.placements import get_placement, placements, probes
@@ -35,6 +45,7 @@ from apps.deployments.selectors.rollouts import (
     state_of,
     with_progress,
 )
+from apps.deployments.selectors.serving import InService, in_service
 from apps.deployments.selectors.targets import (
     Target,
     default_target,
@@ -48,18 +59,24 @@ from apps.deployments.selectors.work import Candidate, Work, work
 __all__ = [
     "Candidate",
     "Cell",
+    "DriftCount",
     "Effect",
+    "InService",
+    "Look",
     "Mark",
     "Row",
     "Target",
+    "Told",
     "Work",
     "active_rollout",
     "ban_on",
     "bans",
     "change_moments",
+    "changing_models",
     "default_target",
     "desired_versions",
     "document_of",
+    "drift_counts",
     "due_rollouts",
     "due_runs",
     "effect",
@@ -72,7 +89,10 @@ __all__ = [
     "get_trial",
     "has_ended",
     "hot_servers",
+    "in_service",
+    "kept_drift",
     "last_live",
+    "look",
     "marks",
     "moving_rollouts",
     "overlay_history",
@@ -93,6 +113,7 @@ __all__ = [
     "server_drift",
     "servers_serving",
     "state_of",
+    "told_drift",
     "trial_has_ended",
     "trials",
     "with_policies",

@@ -4,11 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from apps.deployments import plan
+from django.utils import timezone
+
+from apps.deployments.drift import Difference, Seen, drift
 from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.selectors.drift import desired_of, observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
-from apps.fleet.models import Environment, ObservedVersion, Server
+from apps.fleet.models import Environment, Server
 from apps.registry.models import Model
 
 
@@ -21,7 +24,7 @@ class Cell:
     active: int | None
     standby: int | None = None
     going_to: int | None = None
-    differences: tuple[plan.Difference, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
     """Rows for these models over these servers; cells are keyed by environment name."""
     names = [model.name for model in models]
     placed = _placements(models, environments)
-    observed = _observed(names, servers)
+    seen = observed(names, servers)
     moving = _moving(models)
     by_environment: dict[str, list[Server]] = defaultdict(list)
     for server in servers:
@@ -47,7 +50,7 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
         mine = placed[model.pk]
         cells = {
             environment.name: [
-                _cell(server, model, mine.get(environment.name), observed[server.pk], moving)
+                _cell(server, model, mine.get(environment.name), seen[server.pk], moving)
                 for server in by_environment[environment.name]
             ]
             for environment in environments
@@ -56,29 +59,11 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
     return rows
 
 
-def server_drift(server: Server) -> list[plan.Difference]:
-    """What one server serves less or more than it should."""
-    desired = {
-        placement.model.name: desired_versions(placement)
-        for placement in Placement.objects.select_related("model", "active", "standby").filter(
-            environment=server.environment, active__isnull=False
-        )
-    }
-    return plan.drift(desired, _observed(list(desired), [server])[server.pk])
-
-
-def desired_versions(placement: Placement | None) -> set[int]:
-    """The versions that should be loaded for a placement."""
-    if placement is None:
-        return set()
-    return {version.number for version in (placement.active, placement.standby) if version is not None}
-
-
 def _cell(
     server: Server,
     model: Model,
     placement: Placement | None,
-    observed: plan.Seen,
+    seen: Seen,
     moving: Mapping[tuple[int, int], Run],
 ) -> Cell:
     run = moving.get((server.pk, model.pk))
@@ -92,7 +77,7 @@ def _cell(
     observation = getattr(server, "observation", None)
     if observation is None or not observation.is_reachable:
         return Cell(server, "unseen", active, standby)
-    differences = tuple(plan.drift({model.name: desired_versions(placement)}, observed))
+    differences = tuple(drift({model.name: desired_of(placement)}, seen, now=timezone.now())) if placement else ()
     return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
 
 
@@ -105,16 +90,6 @@ def _placements(models: list[Model], environments: list[Environment]) -> Mapping
     for placement in versions.filter(model__in=models, environment__in=environments):
         placement.model, placement.environment = by_model[placement.model_id], by_environment[placement.environment_id]
         found[placement.model_id][placement.environment.name] = placement
-    return found
-
-
-def _observed(names: list[str], servers: list[Server]) -> Mapping[int, plan.Seen]:
-    found: dict[int, dict[str, dict[int, tuple[str, str]]]] = defaultdict(lambda: defaultdict(dict))
-    rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
-    for server_id, model, version, state, reason in rows.values_list(
-        "server_id", "model", "version", "state", "reason"
-    ):
-        found[server_id][model][version] = (state, reason)
     return found
 
 

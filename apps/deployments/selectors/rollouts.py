@@ -101,4 +101,5 @@ def expired_standbys(now: datetime) -> list[Placement]:
 def last_live(placement: Placement) -> Rollout | None:
     """The rollout that made the active version live."""
     made = rollouts().filter(placement=placement, to_version=placement.active, state=RolloutState.SUCCEEDED)
-    return made.exclude(kind__in=(RolloutKind.RETIRE, RolloutKind.RECONFIGURE)).first()
+    moves_nothing = (RolloutKind.RETIRE, RolloutKind.RECONFIGURE, RolloutKind.HEAL)
+    return made.exclude(kind__in=moves_nothing).first()

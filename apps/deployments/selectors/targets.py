@@ -57,8 +57,9 @@ def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
         server__environment=placement.environment,
         server__observation__is_reachable=True,
     )
-    names = frozenset(kept.values_list("server__name", flat=True))
-    return names if names and _configs_agree(placement, to) else frozenset()
+    kinds = dict(kept.values_list("server__name", "server__kind"))
+    agreeing = {kind for kind in set(kinds.values()) if _configs_agree(placement, to, kind=kind)}
+    return frozenset(name for name, kind in kinds.items() if kind in agreeing)
 
 
 def serving_servers(placement: Placement, version: Version | None) -> frozenset[str]:
@@ -130,11 +131,11 @@ def _last_seconds(version: Version) -> float | None:
     return round(sum(seconds), 1) if seconds else None
 
 
-def _configs_agree(placement: Placement, to: Version) -> bool:
-    """Whether both stand side by side as this environment wants them."""
+def _configs_agree(placement: Placement, to: Version, *, kind: str) -> bool:
+    """Whether both stand side by side as this environment wants them, on servers of that kind."""
     versions = [version for version in (placement.active, to) if version is not None]
     proven = proven_warmups({version.pk for version in versions})
-    config_format, overlay = backends.get("triton").CONFIG, placement.overlay.document if placement.overlay else {}
+    config_format, overlay = backends.get(kind).CONFIG, placement.overlay.document if placement.overlay else {}
     configs = [
         config_format.effective(
             config_format.merge(version.config, overlay),

@@ -95,7 +95,7 @@ def work(run_id: int) -> Work:
         "rollout__placement__environment",
         "rollout__from_version__artifact",
         "rollout__to_version__artifact",
-        "rollout__placement__standby",
+        "rollout__placement__standby__artifact",
         "rollout__from_overlay",
         "rollout__to_overlay",
         "model",
@@ -104,14 +104,16 @@ def work(run_id: int) -> Work:
     ).get(pk=run_id)
     rollout = run.rollout
     policy = rollout_policy(rollout)
-    proven = proven_warmups({rollout.from_version_id, rollout.to_version_id})
+    standby = rollout.placement.standby
+    # A heal brings back what is desired: the active version, and the standby beside it.
+    beside = standby if rollout.kind == RolloutKind.HEAL else rollout.from_version
+    proven = proven_warmups({rollout.from_version_id, rollout.to_version_id, rollout.placement.standby_id})
     config_format = backends.get(run.server.kind).CONFIG
-    old = candidate(rollout.from_version, proven, config_format, rollout.from_overlay)
+    old = candidate(beside, proven, config_format, rollout.from_overlay)
     new = candidate(rollout.to_version, proven, config_format, rollout.to_overlay)
     before = new if rollout.kind == RolloutKind.RECONFIGURE and run.direction == RunDirection.REVERT else old
     if run.direction == RunDirection.REVERT:
         old, new = None, old
-    standby = rollout.placement.standby
     return Work(
         run=run,
         rollout=rollout,

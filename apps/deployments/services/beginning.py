@@ -22,6 +22,15 @@ from apps.deployments.states import RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
 from apps.registry.models import Version
 
+VERBS = {
+    RolloutKind.PROMOTE: "promote",
+    RolloutKind.ROLLBACK: "roll_back",
+    RolloutKind.UNLOAD: "unload",
+    RolloutKind.RETIRE: "retire_standby",
+    RolloutKind.RECONFIGURE: "set_overlay",
+    RolloutKind.HEAL: "heal",
+}
+
 
 def begin(
     actor: Actor,
@@ -99,7 +108,7 @@ def _lock(moving: Rollout | None) -> None:
 def _take_over(moving: Rollout | None, rollout: Rollout, now: datetime) -> set[int]:
     if moving is None:
         return set()
-    return supersede(moving, why=f"a rollback by {rollout.actor} took over: {rollout.reason}", now=now)
+    return supersede(moving, why=f"a {rollout.kind} by {rollout.actor} took over: {rollout.reason}", now=now)
 
 
 def _now(rollout: Rollout, runs: list[Run], busy: Collection[int]) -> list[Run]:
@@ -160,17 +169,11 @@ def _record(actor: Actor, rollout: Rollout) -> None:
         detail["from"] = rollout.from_version.number
     if rollout.to_version:
         detail["to"] = rollout.to_version.number
-    verbs = {
-        RolloutKind.PROMOTE: "promote",
-        RolloutKind.ROLLBACK: "roll_back",
-        RolloutKind.UNLOAD: "unload",
-        RolloutKind.RECONFIGURE: "set_overlay",
-    }
     if rollout.to_overlay:
         detail["overlay"] = rollout.to_overlay.number
     record(
         actor,
-        verbs.get(RolloutKind(rollout.kind), "retire_standby"),
+        VERBS[RolloutKind(rollout.kind)],
         subject_kind="rollout",
         subject=str(rollout.pk),
         environment=placement.environment.name,

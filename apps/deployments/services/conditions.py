@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable
 
 from apps.deployments import plan
 from apps.deployments.errors import InterfaceChanged, ReasonMissing, ServersDown, VersionNotReady
-from apps.deployments.models import Placement
+from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.services.beginning import rollout_active
+from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet.errors import ServerUnknown
 from apps.fleet.models import Server
@@ -37,11 +38,12 @@ def refuse_unknown(skip: Collection[str], servers: Iterable[Server], environment
         raise ServerUnknown(f"{environment} has no server {', '.join(strangers)} to leave out", field="skip")
 
 
-def refuse_if_moving(placement: Placement) -> None:
-    """RolloutActive when something moves the placement."""
+def refuse_if_moving(placement: Placement) -> Rollout | None:
+    """RolloutActive when something moves the placement; a heal blocks nobody: it is what to take over from."""
     moving = active_rollout(placement)
-    if moving is not None:
+    if moving is not None and moving.kind != RolloutKind.HEAL:
         raise rollout_active(moving)
+    return moving
 
 
 def refuse_if_down(servers: Iterable[Server], environment: str) -> None:

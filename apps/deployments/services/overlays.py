@@ -52,7 +52,7 @@ def set_overlay(
     home, owner = fleet.get_environment(environment), registry.get_model(model)
     Placement.objects.get_or_create(environment=home, model=owner)
     placement = get_placement(environment, model)
-    refuse_if_moving(placement)
+    take_over = refuse_if_moving(placement)
     if HOLD not in confirm:
         refuse_held(placement)
     _refuse_if_same(placement, cleaned)
@@ -72,6 +72,7 @@ def set_overlay(
             reason=reason,
             confirm=confirm,
             left_out=sorted(skip),
+            take_over=take_over,
             overlay=overlay,
             is_cold=effect is None or bool(effect.restarts),
         )

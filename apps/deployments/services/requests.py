@@ -42,8 +42,9 @@ def promote(
     home = fleet.get_environment(environment)
     wanted = ready_version(model, version)
     placed = placements(environment=environment, model=model).defer(None).first()
+    take_over = None
     if placed is not None:
-        refuse_if_moving(placed)
+        take_over = refuse_if_moving(placed)
         if placed.active_id == wanted.pk:
             raise AlreadyActive(f"{wanted} is already live in {environment}")
         refuse_banned(placed, wanted)
@@ -66,6 +67,7 @@ def promote(
             reason=reason,
             confirm=confirm,
             left_out=sorted(skip),
+            take_over=take_over,
         )
         let_go(actor, placement, reason=f"{rollout}: {reason}".rstrip(": "))
     return rollout
@@ -76,13 +78,22 @@ def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: 
     require(actor, "unload", environment)
     require_reason(reason, f"unloading {model} in {environment}")
     placement = get_placement(environment, model)
-    refuse_if_moving(placement)
+    take_over = refuse_if_moving(placement)
     if placement.active is None:
         raise NothingPlaced(f"no version of {model} is live in {environment}")
     _ask_about_hold(placement, confirm)
     servers = _servers(environment)
     with transaction.atomic():
-        rollout = begin(actor, placement, RolloutKind.UNLOAD, servers, to=None, reason=reason, confirm=confirm)
+        rollout = begin(
+            actor,
+            placement,
+            RolloutKind.UNLOAD,
+            servers,
+            to=None,
+            reason=reason,
+            confirm=confirm,
+            take_over=take_over,
+        )
         let_go(actor, placement, reason=f"{rollout}: {reason}")
     return rollout
 

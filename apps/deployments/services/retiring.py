@@ -1,9 +1,12 @@
 """Taking a server out for good: not while a rollout is changing it."""
 
+from django.utils import timezone
+
 from apps.access.services import require
 from apps.common.actor import Actor
 from apps.deployments.errors import ServerMoving
 from apps.deployments.models import Run
+from apps.deployments.services.drift import end_drift
 from apps.deployments.states import ACTIVE_RUN
 from apps.fleet import selectors as fleet
 from apps.fleet import services
@@ -19,4 +22,6 @@ def retire_server(actor: Actor, *, name: str, reason: str) -> Server:
         raise ServerMoving(
             f"{name} is being changed by {run.rollout} of {run.rollout.placement}", rollout=run.rollout_id
         )
-    return services.retire_server(actor, name=name, reason=reason)
+    retired = services.retire_server(actor, name=name, reason=reason)
+    end_drift(retired, now=timezone.now())
+    return retired

@@ -204,7 +204,7 @@ def _start_missing(
 def _finish_forward(rollout: Rollout, runs: list[Run], failed: list[Run], now: datetime) -> None:
     """Move the placement's pointers and end. A rollback that reached some servers has moved them."""
     succeeded = [run for run in runs if run.state == RunState.SUCCEEDED]
-    if succeeded:
+    if succeeded and rollout.kind != RolloutKind.HEAL:
         _point(rollout, succeeded[0], now)
     elif rollout.kind == RolloutKind.RETIRE:
         later = now + timedelta(seconds=RETIRE_AGAIN_S)

@@ -9,7 +9,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Superseded
 from apps.deployments.models import Rollout, Run, StepRun
-from apps.deployments.states import ACTIVE_RUN, RolloutState, RunState, StepState
+from apps.deployments.states import ACTIVE_RUN, RolloutKind, RolloutState, RunState, StepState
 from apps.fleet.models import Server
 
 OPEN_STEP = (StepState.RUNNING, StepState.WAITING)
@@ -41,6 +41,7 @@ def start_late(rollout: Rollout, *, now: datetime) -> bool:
         if late
         else ()
     )
+    has_waves = rollout.kind in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
     for server in servers:
         if server.pk not in busy:
             run = Run.objects.create(
@@ -48,8 +49,8 @@ def start_late(rollout: Rollout, *, now: datetime) -> bool:
                 server=server,
                 model_id=rollout.placement.model_id,
                 position=rollout.plan["servers"].index(server.name),
-                state=RunState.RUNNING,
-                started_at=now,
+                state=RunState.QUEUED if has_waves else RunState.RUNNING,
+                started_at=None if has_waves else now,
                 recipe=late[server.name],
             )
             wake("conch.advance_run", run_id=run.pk)

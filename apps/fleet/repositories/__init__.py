@@ -8,12 +8,13 @@ from apps.fleet.repositories.configs import read_config, remove_model_config, wr
 from apps.fleet.repositories.root import check_root, free_bytes, listing, marker, sweep
 from apps.fleet.repositories.shadows import make_shadow, remove_shadow
 from apps.fleet.repositories.stamps import newest_stamp_ns, strange_entries
-from apps.fleet.repositories.versions import Published, publish_version
+from apps.fleet.repositories.versions import Published, has_version, publish_version
 
 __all__ = [
     "Published",
     "check_root",
     "free_bytes",
+    "has_version",
     "listing",
     "make_shadow",
     "marker",

@@ -53,6 +53,13 @@ def publish_version(
     return replace(published, new_shared=new_shared)
 
 
+def has_version(root: Path, *, model: str, number: int) -> bool:
+    """Whether the version's directory is there; what is in it is looked at when it is published only."""
+    check_model_name(model)
+    with disk.faults(root, doing=f"looking for {model} {number}"):
+        return (root / model / str(number)).is_dir()
+
+
 def _files(manifest: Sequence[Mapping[str, Any]], folder: str) -> list[_File]:
     found = []
     for line in manifest:

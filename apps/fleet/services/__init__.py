@@ -5,11 +5,13 @@ from apps.fleet.services.health import record_part
 from apps.fleet.services.introduction import introduce, recheck_server, sweep_servers
 from apps.fleet.services.observation import observe, record_load
 from apps.fleet.services.servers import add_server, cordon_server, retire_server, uncordon_server, update_server
+from apps.fleet.services.wishes import ask_to_reconcile, settle_wishes
 
 __all__ = [
     "add_environment",
     "add_repository",
     "add_server",
+    "ask_to_reconcile",
     "cordon_server",
     "introduce",
     "observe",
@@ -17,6 +19,7 @@ __all__ = [
     "record_load",
     "record_part",
     "retire_server",
+    "settle_wishes",
     "sweep_servers",
     "uncordon_server",
     "update_environment",

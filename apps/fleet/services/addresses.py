@@ -12,16 +12,24 @@ _PATH = re.compile(r"/[A-Za-z0-9_./~-]{0,200}")
 # Told by service discovery and by the servers themselves.
 RESERVED_LABELS = frozenset({"environment", "server", "kind", "model", "version", "job", "instance"})
 MAX_PORT = 65_535
+# One machine's names for itself: the same port behind any of them is the same server.
+LOOPBACK = ("127.0.0.1", "localhost", "localhost.", "[::1]")
 MAX_LABELS = 30
 LABEL_VALUE_CHARS = 200
 
 
 def clean_endpoint(text: str, *, field: str) -> str:
-    """`host:port` in lower case, a scheme before it dropped; BadAddress otherwise."""
+    """`host:port` in lower case, a scheme before it dropped, `localhost` as its number; BadAddress otherwise."""
     host, port, path = _split(text, field=field)
     if path not in {"", "/"}:
         raise _bad(text, field)
-    return f"{host}:{port}"
+    return f"{LOOPBACK[0] if host.startswith('localhost') and host in LOOPBACK else host}:{port}"
+
+
+def spellings(endpoint: str) -> list[str]:
+    """Every way to write a clean `host:port` that leads to the same place."""
+    host, _, port = endpoint.rpartition(":")
+    return [f"{name}:{port}" for name in LOOPBACK] if host in LOOPBACK else [endpoint]
 
 
 def clean_metrics(text: str) -> str:

@@ -15,7 +15,7 @@ from apps.common.dispatch import wake
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import move, try_move
-from apps.fleet import probe, selectors
+from apps.fleet import connecting, probe, selectors
 from apps.fleet.models import Server
 from apps.fleet.services.observation import observe
 from apps.fleet.services.servers import INTRODUCE
@@ -62,7 +62,7 @@ def _claim(server_id: int, *, now: datetime) -> Server | None:
 
 def _ask(server: Server) -> tuple[ServerState, dict[str, Any]]:
     try:
-        backend = selectors.connect(server)
+        backend = connecting.connect(server)
         found = probe.ask(backend, server=server.name, root=Path(server.repository.path))
     except ControlPlaneError as error:
         return ServerState.REFUSED, error_document(error)

@@ -14,7 +14,7 @@ from apps.common.dispatch import wake
 from apps.common.names import check_name
 from apps.common.text import SHOWN_CHARS, printable
 from apps.common.transitions import move
-from apps.fleet import selectors
+from apps.fleet import connecting, selectors
 from apps.fleet.errors import (
     AddressTaken,
     BadAddress,
@@ -25,7 +25,7 @@ from apps.fleet.errors import (
 )
 from apps.fleet.models import Server
 from apps.fleet.sealing import seal
-from apps.fleet.services.addresses import clean_endpoint, clean_labels, clean_metrics
+from apps.fleet.services.addresses import clean_endpoint, clean_labels, clean_metrics, spellings
 from apps.fleet.states import ServerState
 from apps.serving import backends
 from apps.serving.connections import forget
@@ -98,9 +98,9 @@ def _require_free(server: Server) -> None:
             hint="Choose another name: a retired server keeps its name, because the history tells of it.",
             field="name",
         )
-    holder = Server.objects.filter(grpc=server.grpc).exclude(state=ServerState.RETIRED).first()
+    holder = Server.objects.filter(grpc__in=spellings(server.grpc)).exclude(state=ServerState.RETIRED).first()
     if holder is not None:
-        raise AddressTaken(f"server {holder.name!r} has {server.grpc}", field="grpc", server=holder.name)
+        raise AddressTaken(f"server {holder.name!r} has {holder.grpc}", field="grpc", server=holder.name)
 
 
 def _check_control(key: str, value: str) -> None:
@@ -182,7 +182,7 @@ def retire_server(actor: Actor, *, name: str, reason: str) -> Server:
 def _forget_on_commit(server: Server) -> None:
     """Close this process's connection; other processes' idle ones cost nothing and are not used again."""
     try:
-        address = selectors.address(server)
+        address = connecting.address(server)
     except ControlValueSealed:
         return  # nobody could have connected with a key that cannot be read
     transaction.on_commit(partial(forget, address))

@@ -40,6 +40,12 @@ def test_the_discovery_scope_opens_discovery_alone() -> None:
     assert opened == {"discover"}
 
 
+def test_the_load_balancers_scope_opens_its_question_alone() -> None:
+    opened = {verb for verb in VERBS if do_scopes_allow(frozenset({"in-service:read"}), verb)}
+
+    assert opened == {"see_in_service"}
+
+
 def test_the_deploy_scope_does_what_an_operator_does() -> None:
     opened = {verb for verb in VERBS if do_scopes_allow(frozenset({"deploy"}), verb)}
 

@@ -116,7 +116,7 @@ def test_the_caller_is_told_who_they_are(script: Callers) -> None:
     told = script("deploy", environment="staging").get("/api/v1/me").json()
 
     assert (told["kind"], told["name"], told["environment"], told["scopes"]) == ("token", "ci", "staging", ["deploy"])
-    assert told["verbs"] == ["discover", "view"]
+    assert told["verbs"] == ["discover", "see_in_service", "view"]
 
 
 def test_changes_are_recorded_with_who_and_from_where(ci: Client) -> None:

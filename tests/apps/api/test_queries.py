@@ -16,6 +16,7 @@ LISTS = {
     "repositories": 2,
     "servers": 2,
     "sd/prometheus": 2,
+    "drift": 2,
     "placements": 2,
     "placements?at=2100-01-01T00:00:00Z": 2,
     "rollouts": 2,

@@ -20,6 +20,7 @@ STARTING = {
     "/api/v1/models/{name}/samples",
     "/api/v1/servers",
     "/api/v1/servers/{name}/recheck",
+    "/api/v1/servers/{name}/reconcile",
     "/api/v1/rollouts",
     "/api/v1/rollouts/{rollout_id}/abort",
     "/api/v1/rollbacks",
@@ -94,7 +95,7 @@ def test_every_change_with_a_body_says_what_it_takes(description: Any) -> None:
         if method in {"post", "put", "patch"} and "requestBody" not in operation
     }
 
-    assert without == {"/api/v1/servers/{name}/recheck"}
+    assert without == {"/api/v1/servers/{name}/recheck", "/api/v1/servers/{name}/reconcile"}
 
 
 def test_every_post_that_starts_something_takes_an_idempotency_key(description: Any) -> None:

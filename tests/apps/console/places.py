@@ -35,6 +35,7 @@ PAGES = (
     "/servers/prod-6/",
     "/servers/prod-1/change/",
     "/servers/prod-1/recheck/",
+    "/servers/prod-1/reconcile/",
     "/servers/prod-1/cordon/",
     "/servers/prod-4/uncordon/",
     "/servers/prod-1/retire/",

@@ -11,13 +11,13 @@ from tests.factories.fleets import large_fleet
 
 # The session, the account and the two looks at its role are in every one of them.
 QUERIES = {
-    "/": 14,
+    "/": 15,
     "/models/": 7,
     "/models/digits/": 31,
     "/models/digits/?stop=0": 32,
     "/models/digits/versions/2/": 12,
     "/servers/": 7,
-    "/servers/prod-1/": 7,
+    "/servers/prod-1/": 11,
     "/rollouts/": 7,
     "/rollouts/{first}/": 7,
     "/audit/": 7,

@@ -83,29 +83,3 @@ def test_a_new_optional_input_breaks_nobody() -> None:
 def test_a_smaller_batch_is_a_change_and_a_larger_one_is_not() -> None:
     assert plan.interface_changes(signature(X), signature(X, batch=4)) == ["max_batch_size 8 becomes 4"]
     assert plan.interface_changes(signature(X), signature(X, batch=16)) == []
-
-
-def test_no_drift_when_the_server_serves_what_is_desired() -> None:
-    assert plan.drift({"m": {1, 2}}, {"m": {1: ("READY", ""), 2: ("READY", "")}}) == []
-
-
-def test_drift_tells_missing_failed_loading_and_extra_apart() -> None:
-    observed = {
-        "m": {
-            2: ("UNAVAILABLE", "boom"),
-            3: ("LOADING", ""),
-            4: ("READY", ""),
-            5: ("UNAVAILABLE", "unloaded"),
-        },
-        "unplaced": {1: ("READY", "")},
-    }
-
-    found = plan.drift({"m": {1, 2, 3, 5}}, observed)
-
-    assert [(each.version, each.kind) for each in found] == [
-        (1, "missing"),
-        (2, "failed"),
-        (3, "loading"),
-        (5, "missing"),
-        (4, "extra"),
-    ]

@@ -14,6 +14,8 @@ from apps.fleet.services.addresses import clean_endpoint, clean_labels, clean_me
         ("grpc://10.0.0.1:8001", "10.0.0.1:8001"),
         ("http://10.0.0.1:8001/", "10.0.0.1:8001"),
         ("[::1]:8001", "[::1]:8001"),
+        ("localhost:8001", "127.0.0.1:8001"),
+        ("localhost.example:8001", "localhost.example:8001"),
     ],
 )
 def test_an_endpoint_is_kept_as_host_and_port(written: str, kept: str) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.audit.models import Event
 from apps.common.actor import COMMAND
-from apps.fleet import selectors, services
+from apps.fleet import connecting, selectors, services
 from apps.fleet.models import Server
 from tests.factories.triton_models import python_model
 from tests.fixtures.tritons import StartTriton
@@ -167,7 +167,7 @@ def test_a_strict_server_with_a_failed_model_warns_and_says_why(
     fine = server.finding["warnings"]
 
     with pytest.raises(Exception, match="no"):
-        selectors.connect(server).load("bad", timeout_s=20)
+        connecting.connect(server).load("bad", timeout_s=20)
     Server.objects.filter(pk=server.pk).update(state="refused")
     services.recheck_server(COMMAND, name="one")
     services.introduce(server.pk, now=timezone.now())

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import cast
 
 from apps.fleet import probe
-from apps.serving.protocol import IndexEntry, Readiness, ServerInfo, ServingBackend
+from apps.serving.errors import ServerFailed
+from apps.serving.protocol import IndexEntry, Readiness, ServerInfo, ServingBackend, Statistics
 
 
 @dataclass
@@ -23,6 +24,9 @@ class Odd:
     def is_server_ready(self) -> bool:
         return True
 
+    def statistics(self, model: str = "") -> tuple[Statistics, ...]:
+        raise ServerFailed("odd: a model went away meanwhile")
+
 
 def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
     good = IndexEntry("m", 1, Readiness.READY, "")
@@ -36,3 +40,11 @@ def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
     seen = probe.look(cast(ServingBackend, Odd((*odd, good))), root=tmp_path)
 
     assert seen.entries == (good,)
+
+
+def test_counters_that_cannot_be_read_are_unknown_and_cost_nothing_else(tmp_path: Path) -> None:
+    good = IndexEntry("m", 1, Readiness.READY, "")
+
+    seen = probe.look(cast(ServingBackend, Odd((good,))), root=tmp_path)
+
+    assert (seen.entries, seen.counters) == ((good,), None)

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from apps.audit.models import Event
-from apps.fleet import repositories, selectors, services
+from apps.fleet import connecting, repositories, selectors, services
 from apps.fleet.models import Observation, ObservedVersion, Server
 from apps.fleet.probe import Sighting
 from apps.fleet.services.sightings import keep_versions
@@ -59,7 +59,7 @@ class TestRealServer:
 
     def test_versions_with_a_state_are_kept_with_stamps_and_reasons(self, triton: Any, environment: str) -> None:
         server = add_real(triton)
-        backend = selectors.connect(server)
+        backend = connecting.connect(server)
         backend.load("echo", timeout_s=20)
         with pytest.raises(Exception, match="no such file"):
             backend.load("bad", timeout_s=20)
@@ -74,7 +74,7 @@ class TestRealServer:
 
     def test_a_server_that_hangs_keeps_what_was_seen_and_comes_back(self, triton: Any, environment: str) -> None:
         server = add_real(triton)
-        selectors.connect(server).load("echo", timeout_s=20)
+        connecting.connect(server).load("echo", timeout_s=20)
         start = timezone.now()
         services.observe([server.pk], now=start)
         before = seen("real")

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from apps.audit.models import Event
 from apps.common.actor import COMMAND, Actor
 from apps.common.errors import IllegalTransition, NotAllowed
-from apps.fleet import selectors, services
+from apps.fleet import connecting, selectors, services
 from apps.fleet.errors import (
     AddressTaken,
     BadAddress,
@@ -53,6 +53,8 @@ def test_a_new_server_is_checking_and_waits_for_a_worker(environment: str) -> No
         ({"name": "one", "grpc": "127.0.0.1:9"}, NameTaken, "'one'"),
         ({"name": "two"}, AddressTaken, "server 'one' has 127.0.0.1:1"),
         ({"name": "two", "grpc": "grpc://127.0.0.1:1"}, AddressTaken, "server 'one'"),
+        ({"name": "two", "grpc": "localhost:1"}, AddressTaken, "server 'one' has 127.0.0.1:1"),
+        ({"name": "two", "grpc": "[::1]:1"}, AddressTaken, "server 'one' has 127.0.0.1:1"),
         ({"name": "two", "environment": "nowhere"}, EnvironmentUnknown, "'nowhere'"),
         ({"name": "two", "repository": "nowhere"}, RepositoryUnknown, "'nowhere'"),
         ({"name": "two", "repository": "prod"}, RepositoryElsewhere, "belongs to 'prod'"),
@@ -84,7 +86,7 @@ def test_an_operator_adds_no_server(environment: str) -> None:
 def test_the_control_key_is_sealed_and_opened_for_the_connection_only(environment: str) -> None:
     server = add(control_key="key", control_value="secret value")
 
-    address = selectors.address(selectors.get_server("one"))
+    address = connecting.address(selectors.get_server("one"))
 
     assert (address.control_key, address.control_value) == ("key", "secret value")
     assert "secret" not in server.sealed_control_value
@@ -96,7 +98,7 @@ def test_a_control_key_sealed_under_another_secret_is_said(environment: str, set
     settings.SECRET_KEY = "another"
 
     with pytest.raises(ControlValueSealed, match="one"):
-        selectors.address(selectors.get_server("one"))
+        connecting.address(selectors.get_server("one"))
 
     assert services.retire_server(COMMAND, name="one", reason="key lost").state == "retired"
 

@@ -1,0 +1,189 @@
+"""Where servers differ from what is desired, read: as it is now, and as it was kept."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+
+from apps.common.names import shadow_of
+from apps.deployments.drift import Desired, Difference, DriftKind, Seen, Sight, drift
+from apps.deployments.models import Drift, Placement, Rollout, Run
+from apps.deployments.selectors.placements import without_large
+from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN
+from apps.fleet.models import ObservedVersion, Server
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One server as it was last seen.
+
+    `judged` are the models about which something can be said: not those that a rollout is changing, or has changed
+    since the server was asked. The empty name stands for the server as a whole.
+    """
+
+    server: Server
+    placements: Mapping[str, Placement]
+    differences: tuple[Difference, ...]
+    judged: frozenset[str]
+    moving: Mapping[str, Rollout]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftCount:
+    """How many differences of one kind are open in one environment; what the alerts are made from."""
+
+    environment: str
+    kind: str
+    count: int
+
+
+def look(servers: Sequence[Server], *, now: datetime) -> list[Look]:
+    """These servers, which come with their observation, against what is desired there. A few queries for all."""
+    placed = _placed(servers)
+    moving, ended_at = _rollouts(servers)
+    names = {model for placements in placed.values() for model in placements}
+    seen = observed(names, servers)
+    return [
+        _look(server, placed[server.environment_id], seen[server.pk], moving=moving, ended_at=ended_at, now=now)
+        for server in servers
+    ]
+
+
+def desired_versions(placement: Placement | None) -> frozenset[int]:
+    """The versions that should be loaded for a placement."""
+    if placement is None:
+        return frozenset()
+    return frozenset(version.number for version in (placement.active, placement.standby) if version is not None)
+
+
+def desired_of(placement: Placement) -> Desired:
+    """What should be loaded of the model, and how long a load may take."""
+    active = placement.active.number if placement.active else None
+    return Desired(desired_versions(placement), active, placement.model.load_deadline_s)
+
+
+def server_drift(server: Server, *, now: datetime) -> list[Difference]:
+    """What one server serves less or more than it should."""
+    return list(look([server], now=now)[0].differences)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A difference with what was kept of it: since when, why nothing is done about it, when something will be."""
+
+    difference: Difference
+    since: datetime | None
+    why_not: str
+    next_try_at: datetime | None
+
+
+def told_drift(server: Server, *, now: datetime) -> list[Told]:
+    """What one server serves less or more than it should, and what is being done about it."""
+    kept = {(row.model, row.version, row.kind): row for row in open_rows([server.pk])}
+    found = []
+    for each in server_drift(server, now=now):
+        row = kept.get(each.key)
+        found.append(Told(each, row.since, row.why_not, row.next_try_at) if row else Told(each, None, "", None))
+    return found
+
+
+def kept_drift(*, environment: str = "", server: str = "", ended: bool = False) -> QuerySet[Drift]:
+    """What differs, as kept with since when and what is done about it; with `ended` what is over too."""
+    found = Drift.objects.select_related("server__environment")
+    if not ended:
+        found = found.filter(ended_at=None)
+    if environment:
+        found = found.filter(server__environment__name=environment)
+    if server:
+        found = found.filter(server__name=server)
+    return found.order_by("-since", "-pk")
+
+
+def drift_counts() -> list[DriftCount]:
+    """Open differences by environment and kind. Models that Conch has not placed are in none of them."""
+    by = ("server__environment__name", "kind")
+    grouped = Drift.objects.filter(ended_at=None).values_list(*by).annotate(count=Count("pk")).order_by(*by)
+    return [DriftCount(*row) for row in grouped]
+
+
+def observed(models: Iterable[str], servers: Sequence[Server]) -> Mapping[int, Seen]:
+    """What was last seen of these models and their shadows, by server."""
+    found: dict[int, dict[str, dict[int, Sight]]] = defaultdict(lambda: defaultdict(dict))
+    names = [name for model in models for name in (model, shadow_of(model))]
+    rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
+    for server_id, model, version, state, reason, since, restarted_at in rows.values_list(
+        "server_id", "model", "version", "state", "reason", "since", "restarted_at"
+    ):
+        found[server_id][model][version] = Sight(state, reason, since, restarted_at is not None)
+    return found
+
+
+def _look(
+    server: Server,
+    placements: Mapping[str, Placement],
+    seen: Seen,
+    *,
+    moving: Mapping[int, Rollout],
+    ended_at: Mapping[int, datetime],
+    now: datetime,
+) -> Look:
+    observation, seen_at = getattr(server, "observation", None), _seen_at(server)
+    mine = {model: moving[placement.pk] for model, placement in placements.items() if placement.pk in moving}
+    if seen_at is None:
+        reason = observation.reason if observation else ""
+        silent = (Difference("", 0, DriftKind.UNREACHABLE, reason),) if observation else ()
+        return Look(server, placements, silent, frozenset({""}), mine)
+    settled = {
+        model
+        for model, placement in placements.items()
+        if model not in mine and not (placement.pk in ended_at and ended_at[placement.pk] >= seen_at)
+    }
+    differences = drift({model: desired_of(placements[model]) for model in settled}, seen, now=now)
+    return Look(server, placements, tuple(differences), frozenset({"", *settled}), mine)
+
+
+def _placed(servers: Sequence[Server]) -> Mapping[int, dict[str, Placement]]:
+    """Placements by environment and model's name."""
+    found: dict[int, dict[str, Placement]] = defaultdict(dict)
+    rows = Placement.objects.filter(environment__in={server.environment_id for server in servers})
+    rows = rows.select_related("environment", "model", "active", "standby").defer(*without_large("active", "standby"))
+    for placement in rows:
+        found[placement.environment_id][placement.model.name] = placement
+    return found
+
+
+def _rollouts(servers: Sequence[Server]) -> tuple[dict[int, Rollout], dict[int, datetime]]:
+    """What is moving, and when what moved ended, by placement; of the past only what a server was not seen after."""
+    seen = [at for server in servers if (at := _seen_at(server)) is not None]
+    recent = Q(finished_at__gte=min(seen)) if seen else Q(pk=None)
+    rows = Rollout.objects.filter(placement__environment__in={server.environment_id for server in servers})
+    moving: dict[int, Rollout] = {}
+    ended_at: dict[int, datetime] = {}
+    for rollout in rows.filter(Q(state__in=ACTIVE_ROLLOUT) | recent).defer("plan", "error").order_by("pk"):
+        if rollout.finished_at is None:
+            moving[rollout.placement_id] = rollout
+        else:
+            ended_at[rollout.placement_id] = rollout.finished_at
+    return moving, ended_at
+
+
+def _seen_at(server: Server) -> datetime | None:
+    """When the server last answered, None while it does not."""
+    observation = getattr(server, "observation", None)
+    return observation.seen_at if observation is not None and observation.is_reachable else None
+
+
+def open_rows(server_ids: Collection[int]) -> QuerySet[Drift]:
+    """The open rows of these servers."""
+    return Drift.objects.filter(server__in=server_ids, ended_at=None)
+
+
+def changing_models(server_ids: Collection[int]) -> dict[int, set[str]]:
+    """The models that rollouts are changing on these servers now, with their shadows, by server."""
+    found: dict[int, set[str]] = defaultdict(set)
+    runs = Run.objects.filter(server__in=server_ids, state__in=ACTIVE_RUN)
+    for server_id, model in runs.values_list("server_id", "model__name"):
+        found[server_id] |= {model, shadow_of(model)}
+    return found

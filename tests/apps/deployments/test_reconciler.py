@@ -1,0 +1,259 @@
+"""Observed is brought to desired: what differs is kept with since when, and what can be mended is begun."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.audit.models import Event
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.deployments.models import Drift, Rollout, Run
+from apps.deployments.policy import Policy
+from apps.deployments.reconciler import reconcile
+from apps.fleet import services as fleet
+from apps.fleet.errors import ServerNotActive
+from apps.fleet.models import Observation, ObservedVersion, Server
+from tests.factories.fleets import FleetRows
+
+
+def look_again(rows: FleetRows, *, at: datetime | None = None) -> None:
+    """As the clock does once the servers were asked."""
+    now = at or timezone.now()
+    Observation.objects.filter(is_reachable=True).update(at=now, seen_at=now)
+    reconcile([server.pk for server in rows.servers.values()], now=now)
+
+
+def lose(server: str) -> None:
+    ObservedVersion.objects.filter(server__name=server).delete()
+
+
+def kept(server: str) -> list[tuple[str, int, str]]:
+    return list(selectors.kept_drift(server=server).values_list("model", "version", "kind"))
+
+
+def told(verb: str) -> list[str]:
+    return list(Event.objects.filter(verb=verb).order_by("pk").values_list("subject", flat=True))
+
+
+def test_servers_that_serve_what_is_desired_cost_no_row_and_no_rollout(rows: FleetRows) -> None:
+    look_again(rows)
+
+    assert (Drift.objects.count(), Rollout.objects.count(), Event.objects.count()) == (0, 0, 0)
+
+
+def test_a_version_that_is_gone_is_kept_told_once_and_loaded_again_on_that_server_only(rows: FleetRows) -> None:
+    lose("prod-2")
+
+    look_again(rows)
+    look_again(rows)
+
+    heal = Rollout.objects.get()
+    assert kept("prod-2") == [("digits", 1, "missing")]
+    assert told("drift_began") == ["prod-2"]
+    assert (heal.kind, heal.state, heal.actor) == ("heal", "running", "conch")
+    assert [(run.server.name, run.state) for run in heal.runs.all()] == [("prod-2", "running")]
+    assert Run.objects.get().recipe == ["preflight", "load", "await_ready", "verify"]
+
+
+def test_drift_ends_when_the_server_serves_it_again(rows: FleetRows) -> None:
+    began = timezone.now() - timedelta(minutes=5)
+    Server.objects.update(cordoned_at=began)
+    lose("prod-2")
+    look_again(rows, at=began)
+
+    rows.observed("prod-2", "digits", 1)
+    look_again(rows)
+
+    row = Drift.objects.get()
+    assert row.since == began
+    assert row.ended_at is not None
+    assert told("drift_ended") == ["prod-2"]
+    assert list(selectors.kept_drift(ended=True)) == [row]
+
+
+def test_a_heal_moves_no_pointer_and_is_nobodys_last_change(rows: FleetRows) -> None:
+    lose("prod-2")
+    look_again(rows)
+    before = selectors.get_placement("prod", "digits").since
+    heal = Rollout.objects.get()
+    Run.objects.update(state="succeeded", finished_at=timezone.now())
+
+    services.advance_rollout(heal.pk, now=timezone.now())
+    Run.objects.filter(direction="settle").update(state="succeeded")
+    services.advance_rollout(heal.pk, now=timezone.now())
+
+    placement = selectors.get_placement("prod", "digits")
+    heal.refresh_from_db()
+    assert heal.state == "succeeded"
+    assert (placement.active, placement.since) == (rows.versions["digits", 1], before)
+    assert selectors.last_live(placement) is None
+
+
+def test_a_heal_gives_way_to_a_person(rows: FleetRows) -> None:
+    lose("prod-2")
+    look_again(rows)
+    heal = Rollout.objects.get()
+
+    promoted = services.promote(COMMAND, environment="prod", model="digits", version=2)
+
+    heal.refresh_from_db()
+    assert (heal.state, heal.error["code"]) == ("failed", "superseded")
+    assert [run.state for run in heal.runs.all()] == ["cancelled"]
+    assert promoted.runs.count() == 2
+
+
+def test_nothing_is_judged_while_a_rollout_moves_the_model_or_before_it_was_seen_after(rows: FleetRows) -> None:
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=2)
+    lose("prod-2")
+    look_again(rows)
+    moving = kept("prod-2")
+
+    Run.objects.update(state="cancelled")
+    Rollout.objects.filter(pk=rollout.pk).update(state="failed", finished_at=timezone.now() + timedelta(seconds=1))
+    look_again(rows)
+    too_early = kept("prod-2")
+    look_again(rows, at=timezone.now() + timedelta(seconds=5))
+
+    assert (moving, too_early) == ([], [])
+    assert kept("prod-2") == [("digits", 1, "missing")]
+
+
+def test_a_cordoned_server_is_told_of_and_left_alone(rows: FleetRows) -> None:
+    fleet.cordon_server(COMMAND, name="prod-2", reason="new disk")
+    lose("prod-2")
+
+    look_again(rows)
+
+    assert Drift.objects.get().why_not == "prod-2 is cordoned"
+    assert not Rollout.objects.exists()
+
+
+def test_what_is_held_does_not_heal(rows: FleetRows) -> None:
+    services.hold(COMMAND, environment="prod", model="digits", reason="under investigation")
+    lose("prod-2")
+
+    look_again(rows)
+
+    assert Drift.objects.get().why_not == "digits in prod is held by command line: under investigation"
+    assert not Rollout.objects.exists()
+
+
+def test_an_environment_that_does_not_heal_itself_waits_for_a_person(rows: FleetRows) -> None:
+    document = {**Policy().document(), "self_heal": False}
+    services.change_policy(COMMAND, environment="prod", document=document)
+    lose("prod-2")
+
+    look_again(rows)
+    waiting = Rollout.objects.count()
+    fleet.ask_to_reconcile(COMMAND, name="prod-2")
+    look_again(rows)
+
+    assert waiting == 0
+    assert Rollout.objects.get().kind == "heal"
+
+
+def test_an_extra_version_is_told_of_and_left_alone(rows: FleetRows) -> None:
+    rows.observed("prod-2", "digits", 3)
+
+    look_again(rows)
+
+    assert kept("prod-2") == [("digits", 3, "extra")]
+    assert not Rollout.objects.exists()
+
+
+def test_a_server_that_does_not_answer_is_one_difference_and_keeps_what_was_known(rows: FleetRows) -> None:
+    lose("prod-2")
+    Server.objects.update(cordoned_at=timezone.now())
+    look_again(rows)
+
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False, reason="refused")
+    look_again(rows)
+
+    assert sorted(kept("prod-2")) == [("", 0, "unreachable"), ("digits", 1, "missing")]
+    assert [(one.environment, one.kind, one.count) for one in selectors.drift_counts()] == [
+        ("prod", "missing", 1),
+        ("prod", "unreachable", 1),
+    ]
+
+
+def test_a_heal_that_did_not_help_waits_and_a_person_need_not(rows: FleetRows) -> None:
+    lose("prod-2")
+    look_again(rows)
+    now = timezone.now()
+    Run.objects.update(state="failed", finished_at=now)
+    Rollout.objects.update(state="failed", finished_at=now - timedelta(seconds=1))
+
+    look_again(rows)
+    waiting = Drift.objects.get()
+    fleet.ask_to_reconcile(COMMAND, name="prod-2")
+    look_again(rows)
+
+    assert waiting.next_try_at == now + timedelta(seconds=10)
+    assert Rollout.objects.filter(kind="heal").count() == 2
+    assert Server.objects.get(name="prod-2").reconcile_asked_at is None
+    assert told("reconcile_server") == ["prod-2"]
+
+
+def test_only_an_active_server_can_be_reconciled(rows: FleetRows) -> None:
+    Server.objects.filter(name="prod-2").update(state="retired")
+
+    with pytest.raises(ServerNotActive):
+        fleet.ask_to_reconcile(COMMAND, name="prod-2")
+
+
+def test_a_server_that_is_retired_drifts_no_more(rows: FleetRows) -> None:
+    fleet.cordon_server(COMMAND, name="prod-2", reason="goes")
+    lose("prod-2")
+    look_again(rows)
+
+    services.retire_server(COMMAND, name="prod-2", reason="gone")
+
+    assert kept("prod-2") == []
+
+
+@pytest.mark.parametrize("servers", [3, 30])
+def test_a_pass_that_finds_nothing_new_costs_the_same_for_few_servers_and_many(
+    rows: FleetRows, servers: int, django_assert_num_queries: object
+) -> None:
+    for number in range(servers):
+        rows.server(f"more-{number}", "prod", cordoned_at=timezone.now())
+    look_again(rows)
+
+    with django_assert_num_queries(12):  # type: ignore[operator]
+        reconcile([server.pk for server in rows.servers.values()], now=timezone.now())
+
+
+def test_a_server_is_in_service_once_it_serves_all_it_should(rows: FleetRows) -> None:
+    lose("prod-2")
+
+    out = selectors.in_service(rows.servers["prod-2"], now=timezone.now())
+    rows.observed("prod-2", "digits", 1)
+    back = selectors.in_service(rows.servers["prod-2"], now=timezone.now())
+
+    assert out.reasons == ("digits 1 is not loaded",)
+    assert back.is_in_service
+
+
+def test_a_server_stays_in_service_on_either_version_of_a_rollout(rows: FleetRows) -> None:
+    services.promote(COMMAND, environment="prod", model="digits", version=2)
+    lose("prod-2")
+    rows.observed("prod-2", "digits", 2)
+
+    assert selectors.in_service(rows.servers["prod-2"], now=timezone.now()).is_in_service
+
+
+def test_a_conch_that_stands_still_takes_no_server_out(rows: FleetRows) -> None:
+    later = timezone.now() + timedelta(hours=1)
+
+    found = selectors.in_service(rows.servers["prod-1"], now=later)
+
+    assert (found.is_in_service, found.is_stale) == (True, True)
+
+
+def test_a_server_that_does_not_answer_is_out_of_service(rows: FleetRows) -> None:
+    rows.server("prod-3", "prod", is_reachable=False)
+
+    (reason,) = selectors.in_service(rows.servers["prod-3"], now=timezone.now()).reasons
+
+    assert reason.startswith("prod-3 does not answer")
