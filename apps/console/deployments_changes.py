@@ -1,6 +1,6 @@
 """Promote, unload, abort, keep warm: what each will do, in numbers, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
@@ -19,6 +19,7 @@ from apps.registry import selectors as registry
 
 if TYPE_CHECKING:
     from apps.deployments.models import Placement
+    from apps.deployments.policy import Policy
 
 VERSIONS = 100
 
@@ -43,7 +44,9 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
         button=_promote_words(environment) if environment and number is None else "Promote",
         back=reverse("console:model", args=[name]),
         consequences=tuple(
-            _promotion(home.name, deployments.policy_in(home).standby_window_s, places.get(home.name)) for home in homes
+            words
+            for home in homes
+            for words in _promotion(home.name, deployments.policy_in(home), places.get(home.name))
         ),
         follows="version" if environment and number is None else "",
     )
@@ -67,14 +70,17 @@ def _promote_words(environment: str) -> str:
     return f"Promote on {count(len(_servers(environment)), f'{environment} server')} to"
 
 
-def _promotion(environment: str, standby_window_s: int, placement: "Placement | None") -> str:
+def _promotion(environment: str, policy: "Policy", placement: "Placement | None") -> Iterable[str]:
     servers = _servers(environment)
     old = number_of(placement.active) if placement else "–"
     if not servers:
-        return f"{environment}: has no server that takes rollouts."
-    after = "" if old == "–" else f"; {old} is kept loaded for {standby_window_s / 60:g} min where it can be"
+        yield f"{environment}: has no server that takes rollouts."
+        return
+    after = "" if old == "–" else f"; {old} is kept loaded for {policy.standby_window_s / 60:g} min where it can be"
     now = "nothing is live there now" if old == "–" else f"now on {old}"
-    return f"{environment}: {count(len(servers), 'server')}, one after another ({listed(servers)}), {now}{after}."
+    yield f"{environment}: {count(len(servers), 'server')}, one after another ({listed(servers)}), {now}{after}."
+    if policy.shadow.when == "never":
+        yield f"{environment}: nothing is tried aside there, its policy says: clients are the first to meet it."
 
 
 def _servers(environment: str) -> list[str]:

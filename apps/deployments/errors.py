@@ -232,6 +232,23 @@ class ShadowFailed(ControlPlaneError):
     title = "The version failed aside, before any client was sent to it"
 
 
+class ShadowTooSlow(ControlPlaneError):
+    """Aside, under the same load, the version took longer than the policy lets it."""
+
+    code = "shadow_too_slow"
+    http_status = 422
+    title = "The version is too slow"
+
+
+class ShadowUnmeasured(ControlPlaneError):
+    """The policy asks for a load on the shadow, and too little of it was answered to compare: that is no pass."""
+
+    code = "shadow_unmeasured"
+    http_status = 422
+    title = "The version could not be measured aside"
+    hint = "Add a sample the model can answer, or take `shadow.load` out of the environment's policy."
+
+
 class WarmupFailed(ControlPlaneError):
     """The version answered a warm-up request with an error."""
 

@@ -35,20 +35,21 @@ def sets_between(active: int | None, to: int, *, stands_beside: bool, keep: bool
     return {active, to}, ({active, to} if keep and active < to else {to})
 
 
-def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool) -> list[str]:
-    """The steps of a forward run, in order."""
+def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool, skips_shadow: bool = False) -> list[str]:
+    """The steps of a forward run, in order; `skips_shadow` is what the environment's policy says."""
     if kind == RolloutKind.UNLOAD:
         return list(UNLOAD)
     if kind == RolloutKind.RETIRE:
         return list(RETIRE)
     if kind == RolloutKind.RECONFIGURE:
-        return list(RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE)
+        steps = RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE
+        return [step for step in steps if not (step == "shadow" and skips_shadow)]
     if kind == RolloutKind.HEAL:
         return list(HEAL)
     if kind == RolloutKind.ROLLBACK and is_hot:
         return list(HOT)
-    skip_shadow = kind == RolloutKind.ROLLBACK and has_passed_shadow
-    return [step for step in COLD if not (step == "shadow" and skip_shadow)]
+    skips_shadow = skips_shadow or (kind == RolloutKind.ROLLBACK and has_passed_shadow)
+    return [step for step in COLD if not (step == "shadow" and skips_shadow)]
 
 
 def revert_recipe(*, has_old: bool, is_reconfiguring: bool = False) -> list[str]:

@@ -13,12 +13,19 @@ _BUSY = (Readiness.LOADING, Readiness.UNLOADING)
 
 
 def load_once(
-    context: Context, model: str, config: Mapping[str, Any], *, versions: Collection[int], number: int
+    context: Context,
+    model: str,
+    config: Mapping[str, Any],
+    *,
+    versions: Collection[int],
+    number: int,
+    keeping: Mapping[str, Any] | None = None,
 ) -> Wait | None:
     """Have exactly `versions` loaded, `number` among them; None once that is so, else what is waited for.
 
-    State first: a second load sent while the first is under way would restart everything once more.
-    Raises LoadRefused with the server's words, or LoadStuck past the model's deadline.
+    `keeping` is remembered with the fact that the load was sent. State first: a second load sent while the first is
+    under way would restart everything once more. Raises LoadRefused with the server's words, or LoadStuck past the
+    model's deadline.
     """
     entries = context.entries(model)
     if context.recall("sent"):
@@ -27,7 +34,7 @@ def load_once(
         if any(entry.state in _BUSY for entry in entries.values()):
             return _patience(context, model, number)
         _refuse_if_failed(context, entries.get(number), model)
-    context.remember(sent=True, reason_before=_reason(entries.get(number)))
+    context.remember(sent=True, reason_before=_reason(entries.get(number)), **(keeping or {}))
     try:
         context.backend.load(model, config=config, timeout_s=PATIENCE_S)
     except LoadPending:

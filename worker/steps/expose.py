@@ -4,8 +4,7 @@ from apps.deployments import plan, services
 from apps.deployments.states import RolloutKind
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Reroute
-from worker.steps import _stamps
-from worker.steps._loading import load_once
+from worker.steps._switching import load_set
 
 
 def run(context: Context) -> Outcome:
@@ -20,13 +19,11 @@ def run(context: Context) -> Outcome:
         return Done({"versions": sorted(final), "loads": 0})
     if new.number not in ready and not context.recall("sent") and "load" not in work.run.recipe:
         return _not_there(context)
-    stamps = _stamps.read(work, final)
     if not work.run.has_changed_server:
         services.note_change(work.run)
-    waiting = load_once(context, work.model, work.config_of(new, final), versions=final, number=new.number)
+    waiting = load_set(context, new, final)
     if waiting is not None:
         return waiting
-    _stamps.keep(context, stamps)
     return Done({"versions": sorted(final), "loads": 1})
 
 

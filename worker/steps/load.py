@@ -3,22 +3,18 @@
 from apps.deployments import services
 from worker.context import Context
 from worker.outcomes import Done, Outcome
-from worker.steps import _stamps
-from worker.steps._loading import load_once
+from worker.steps._switching import load_set
 
 
 def run(context: Context) -> Outcome:
     """The old version is named in the load and keeps serving; the new one is READY only once warm."""
     work, new = context.work, context.new
     versions, _ = work.sets
-    stamps = context.recall("stamps") or _stamps.read(work, versions)
-    context.remember(stamps=stamps)
     if not work.run.has_changed_server:
         services.note_change(work.run)
-    waiting = load_once(context, work.model, work.config_of(new, versions), versions=versions, number=new.number)
+    waiting = load_set(context, new, versions)
     if waiting is not None:
         return waiting
-    _stamps.keep(context, stamps)
     return Done(
         {
             "versions": sorted(versions),

@@ -2,8 +2,7 @@
 
 from worker.context import Context
 from worker.outcomes import Done, Outcome
-from worker.steps import _stamps
-from worker.steps._loading import load_once
+from worker.steps._switching import load_set
 
 
 def run(context: Context) -> Outcome:
@@ -12,9 +11,7 @@ def run(context: Context) -> Outcome:
     versions = {old.number}
     if context.ready_versions(work.model) == versions and not context.recall("sent"):
         return Done({"versions": [old.number], "loads": 0})
-    stamps = _stamps.read(work, versions)
-    waiting = load_once(context, work.model, work.config_of(old, versions), versions=versions, number=old.number)
+    waiting = load_set(context, old, versions)
     if waiting is not None:
         return waiting
-    _stamps.keep(context, stamps)
     return Done({"versions": [old.number], "loads": 1})

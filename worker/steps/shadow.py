@@ -1,4 +1,4 @@
-"""Try the version aside, under a name no client knows: load, warm, check the golden answers, unload.
+"""Try the version aside, under a name no client knows: load, warm, check the golden answers, compare, unload.
 
 A version that is wrong or does not start never serves one request, and only inputs that ran here go into
 the live load's warm-up. The phases are remembered, so a killed worker goes on where it was:
@@ -10,13 +10,14 @@ from typing import Any
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.names import shadow_of
-from apps.deployments.errors import GoldenMismatch, ShadowFailed, WarmupFailed
+from apps.deployments.errors import GoldenMismatch, ShadowFailed, ShadowTooSlow, ShadowUnmeasured, WarmupFailed
 from apps.deployments.selectors import Work
 from apps.fleet import repositories
 from apps.serving.errors import LoadRefused, LoadStuck
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
 from worker.outcomes import Done, Outcome, Wait
+from worker.steps._comparing import compare
 from worker.steps._cure import cure
 from worker.steps._loading import load_once
 from worker.steps._requests import check_golden, warm
@@ -72,13 +73,15 @@ def _warm(context: Context) -> None:
     try:
         warmth = warm(context, name, number)
         golden = check_golden(context, name, number)
-    except (WarmupFailed, GoldenMismatch) as error:
+        load = context.work.policy.shadow.load
+        compared = compare(context, name, load) if load is not None else {}
+    except (WarmupFailed, GoldenMismatch, ShadowTooSlow, ShadowUnmeasured) as error:
         _fail(context, error, phase="unload")
         return
     entries = context.work.config_format.zero_warmup(context.new.config) if warmth.takes_zeros else []
     context.remember(
         phase="unload",
-        detail={**golden, "latencies_us": warmth.latencies_us, "warmup": entries, "remark": warmth.remark},
+        detail={**golden, "latencies_us": warmth.latencies_us, "warmup": entries, "remark": warmth.remark} | compared,
     )
 
 

@@ -239,6 +239,8 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
         yield "in place: nothing starts again" if hot else "tried aside, then beside the old instances"
     if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
         yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
+    if plan.get("no_shadow"):
+        yield printable(str(plan["no_shadow"]), limit=SAID_CHARS)
     left_out = plan.get("left_out")
     if isinstance(left_out, list) and left_out:
         yield f"left out: {', '.join(map(str, left_out[:12]))}"

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from django.db.models import F
+from django.db.models import F, Q
 
-from apps.deployments.models import Ban, Placement, Rollout, StepRun
+from apps.deployments.models import Ban, Overlay, Placement, Rollout, StepRun
 from apps.deployments.selectors.rollouts import last_live
 from apps.deployments.selectors.work import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
@@ -84,9 +84,23 @@ def rollback_reach(placement: Placement) -> tuple[list[Server], list[Server]]:
     return reachable, [server for server in every if server not in reachable]
 
 
-def has_passed_shadow(version: Version) -> bool:
-    """Whether these bytes and this configuration have passed a shadow anywhere."""
-    return StepRun.objects.filter(name="shadow", state=StepState.SUCCEEDED, run__rollout__to_version=version).exists()
+# A version that went live without a shadow has shown there what it can.
+PROOFS = ("shadow", "verify")
+
+
+def is_proven(version: Version) -> bool:
+    """Whether these bytes and this configuration have passed aside, or live, anywhere and under any overlay."""
+    return StepRun.objects.filter(name__in=PROOFS, state=StepState.SUCCEEDED, run__rollout__to_version=version).exists()
+
+
+def is_proven_under(version: Version, overlay: Overlay | None) -> bool:
+    """As `is_proven`, with exactly what the overlay sets: another configuration is another thing to try."""
+    document = overlay.document if overlay else {}
+    same = Q(run__rollout__to_overlay__document=document)
+    if not document:
+        same |= Q(run__rollout__to_overlay__isnull=True)
+    passed = StepRun.objects.filter(name__in=PROOFS, state=StepState.SUCCEEDED)
+    return passed.filter(same, run__rollout__to_version=version).exists()
 
 
 def _earlier(placement: Placement, *, limit: int) -> list[Version]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
+from apps.deployments.policy import Policy
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, StepState
 from apps.fleet.models import Server
@@ -31,9 +33,12 @@ class Candidate:
     warmup: list[dict[str, Any]] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
-    """One run with all it stands on; `before` is the configuration that a change of overlay replaces."""
+    """One run with all it stands on, for one call of a step.
+
+    `before` is the configuration that a change of overlay replaces.
+    """
 
     run: Run
     rollout: Rollout
@@ -43,6 +48,7 @@ class Work:
     load_deadline_s: int
     progress_deadline_s: int
     keep_standby: bool
+    policy: Policy
     config_format: ConfigFormat
     old: Candidate | None
     new: Candidate | None
@@ -50,9 +56,9 @@ class Work:
     standby: int | None = None
     confirmed: frozenset[str] = field(default_factory=frozenset)
 
-    @property
+    @cached_property
     def samples(self) -> list[Sample]:
-        """The model's samples by name; read when asked for, because a switch needs none and they can be large."""
+        """The model's samples by name; read when first asked for: a switch needs none, and they can be large."""
         return list(self.run.model.samples.order_by("name"))
 
     @property
@@ -123,6 +129,7 @@ def work(run_id: int) -> Work:
         load_deadline_s=run.model.load_deadline_s,
         progress_deadline_s=RETIRE_DEADLINE_S if rollout.kind == RolloutKind.RETIRE else policy.progress_deadline_s,
         keep_standby=policy.standby_window_s > 0,
+        policy=policy,
         config_format=config_format,
         old=old,
         new=new,

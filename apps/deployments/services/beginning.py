@@ -14,9 +14,10 @@ from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.models import Overlay, Placement, Rollout, Run
+from apps.deployments.policy import Policy
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
-from apps.deployments.selectors.targets import hot_servers
+from apps.deployments.selectors.targets import hot_servers, is_proven_under
 from apps.deployments.services.superseding import supersede
 from apps.deployments.states import RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
@@ -71,6 +72,7 @@ def begin(
             "confirmed": sorted(confirm),
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
+            **_without_shadow(kind, to, wanted, Policy.kept(policy.document)),
         },
         policy=policy.document,
         policy_number=policy.number,
@@ -148,10 +150,26 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str]) -> list
             state=RunState.RUNNING if rollout.started_at else RunState.QUEUED,
             started_at=rollout.started_at,
             # A rollback goes only to what has passed its shadow before.
-            recipe=plan.recipe(rollout.kind, is_hot=server.name in hot, has_passed_shadow=is_rollback),
+            recipe=plan.recipe(
+                rollout.kind,
+                is_hot=server.name in hot,
+                has_passed_shadow=is_rollback,
+                skips_shadow="no_shadow" in rollout.plan,
+            ),
         )
         for position, server in enumerate(servers)
     ]
+
+
+def _without_shadow(kind: str, to: Version | None, overlay: Overlay | None, policy: Policy) -> dict[str, str]:
+    """{"no_shadow": why} where the environment's policy lets the version go live untried; empty elsewhere."""
+    if to is None or kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE):
+        return {}
+    if policy.shadow.when == "never":
+        return {"no_shadow": "not tried aside: the policy says never, so clients are the first to meet it"}
+    if policy.shadow.when == "unproven" and is_proven_under(to, overlay):
+        return {"no_shadow": "not tried aside: these bytes and this configuration have passed before"}
+    return {}
 
 
 def _wake(rollout: Rollout, runs: list[Run]) -> None:

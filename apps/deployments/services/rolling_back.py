@@ -12,7 +12,7 @@ from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.bans import identity
 from apps.deployments.selectors.placements import get_placement
 from apps.deployments.selectors.rollouts import active_rollout, last_live
-from apps.deployments.selectors.targets import default_target, has_passed_shadow, rollback_reach
+from apps.deployments.selectors.targets import default_target, is_proven, rollback_reach
 from apps.deployments.services.bans import ban_version, refuse_banned
 from apps.deployments.services.beginning import begin
 from apps.deployments.services.conditions import ask_about_interface, ready_version, require_reason
@@ -107,7 +107,7 @@ def _target(placement: Placement, to: int | None) -> Version:
         raise NothingToRollBackTo(f"{model} in {environment}: {_why_no_target(placement)}")
     if placement.active_id == target.pk:
         raise AlreadyActive(f"{target} is already live in {environment}")
-    if not has_passed_shadow(target):
+    if not is_proven(target):
         raise NeverLive(f"{target} has never been live anywhere")
     refuse_banned(placement, target)
     return target

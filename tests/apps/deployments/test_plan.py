@@ -36,6 +36,19 @@ def test_a_promotion_always_tries_the_version_aside_before_it_goes_live() -> Non
     assert steps.index("shadow") < steps.index("load") < steps.index("verify") < steps.index("expose")
 
 
+def test_a_promotion_goes_live_untried_where_the_policy_says_so() -> None:
+    steps = plan.recipe(RolloutKind.PROMOTE, is_hot=False, has_passed_shadow=False, skips_shadow=True)
+
+    assert steps == ["preflight", "publish", "load", "await_ready", "verify", "expose"]
+
+
+def test_a_configuration_is_the_same_whatever_order_its_fields_were_written_in() -> None:
+    one, same, other = {"a": 1, "b": [1, 2]}, {"b": [1, 2], "a": 1}, {"a": 1, "b": [2, 1]}
+
+    assert plan.config_digest(one) == plan.config_digest(same)
+    assert plan.config_digest(one) != plan.config_digest(other)
+
+
 def test_a_hot_rollback_only_switches() -> None:
     assert plan.recipe(RolloutKind.ROLLBACK, is_hot=True, has_passed_shadow=True) == ["expose", "await_ready"]
 
