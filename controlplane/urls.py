@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+from apps.api.own import OwnMetrics
+
 urlpatterns = [
+    path("metrics", OwnMetrics.as_view(), name="own_metrics"),
     path("api/", include("apps.api.urls")),
     path("", include("apps.console.urls")),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from demo.fleet import FleetServer, make_fleet
-from demo.home import Home, write_privately
+from demo.home import REPOSITORY, Home, write_privately
 from demo.parts.part import Part
 from demo.parts.prometheus import HttpDiscovery, Prometheus, find_program
 from demo.parts.triton_environment import prepare_triton
@@ -42,6 +42,8 @@ class Stack:
             port=home.port("prometheus"),
             packages=home.packages,
             discovery=HttpDiscovery(url=f"{self.url}/api/v1/sd/prometheus", token_file=home.secret_file("sd_token")),
+            conch=f"127.0.0.1:{self.port}",
+            rules=[REPOSITORY / "compose" / "prometheus" / "rules.yml"],
         )
         self._variables = settings(home, valkey=self.valkey, prometheus=self.prometheus)
         self._fleet: list[FleetServer] = []

@@ -23,7 +23,10 @@ class HttpDiscovery:
 
 
 class Prometheus(Part):
-    """One Prometheus on a loopback port with its series in `root`."""
+    """One Prometheus on a loopback port with its series in `root`.
+
+    `conch` is where Conch's own /metrics are (host:port); the discovery's token opens them too.
+    """
 
     def __init__(
         self,
@@ -33,6 +36,8 @@ class Prometheus(Part):
         packages: Path,
         targets: Sequence[str] = (),
         discovery: HttpDiscovery | None = None,
+        conch: str = "",
+        rules: Sequence[Path] = (),
         scrape_interval_s: int = 2,
     ) -> None:
         self.name = "prometheus"
@@ -41,6 +46,8 @@ class Prometheus(Part):
         self._packages = packages
         self._targets = list(targets)
         self._discovery = discovery
+        self._conch = conch
+        self._rules = [str(path) for path in rules]
         self.scrape_interval_s = scrape_interval_s
         self.config = self.root / "prometheus.yml"
 
@@ -80,10 +87,20 @@ class Prometheus(Part):
                     "authorization": {"type": "Bearer", "credentials_file": str(self._discovery.token_file)},
                 }
             ]
+        jobs = [job]
+        if self._conch and self._discovery is not None:
+            jobs.append(
+                {
+                    "job_name": "conch",
+                    "static_configs": [{"targets": [self._conch]}],
+                    "authorization": {"type": "Bearer", "credentials_file": str(self._discovery.token_file)},
+                }
+            )
         interval = f"{self.scrape_interval_s}s"
         return {
             "global": {"scrape_interval": interval, "scrape_timeout": interval},
-            "scrape_configs": [job],
+            "rule_files": self._rules,
+            "scrape_configs": jobs,
         }
 
 

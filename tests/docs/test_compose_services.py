@@ -1,6 +1,7 @@
 """What docker-compose.yml starts, in which order, who sees whom, and which files they share."""
 
 import re
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -77,9 +78,12 @@ def test_the_web_server_s_health_is_a_page_that_needs_no_sign_in(services: Servi
 # --- Prometheus
 
 
+def job(name: str) -> Any:
+    return next(one for one in compose.prometheus()["scrape_configs"] if one["job_name"] == name)
+
+
 def test_prometheus_asks_conch_for_its_targets(services: Services) -> None:
-    (job,) = compose.prometheus()["scrape_configs"]
-    (discovery,) = job["http_sd_configs"]
+    (discovery,) = job("triton")["http_sd_configs"]
     asked = urlsplit(discovery["url"])
 
     assert (asked.hostname, asked.port) == ("web", port_of(services["web"]))
@@ -87,7 +91,7 @@ def test_prometheus_asks_conch_for_its_targets(services: Services) -> None:
 
 
 def test_prometheus_can_read_the_token_that_bootstrap_writes(services: Services) -> None:
-    (discovery,) = compose.prometheus()["scrape_configs"][0]["http_sd_configs"]
+    (discovery,) = job("triton")["http_sd_configs"]
     written = compose.option(services["bootstrap"]["command"], "--sd-token-file")
     (uid,) = re.findall(r"useradd --uid (\d+)", documents.text("Dockerfile"))
 

@@ -1,7 +1,6 @@
 """Environments, repositories, Conch's own parts, and what Prometheus should scrape."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -9,6 +8,7 @@ from rest_framework.response import Response
 
 from apps.access.verbs import DISCOVER
 from apps.api.described import described
+from apps.api.discovery import target_group
 from apps.api.doors import ApiView, asked, filters
 from apps.api.shapes.fleet import (
     EnvironmentAddition,
@@ -118,23 +118,8 @@ class PrometheusTargets(ApiView):
     def get(self, request: Request) -> Response:
         """One group per active server that has a metrics address. A token of scope `sd:read` opens this alone."""
         servers = selectors.servers(state="active").exclude(metrics="")
-        return Response([_target_group(server) for server in servers])
+        return Response([target_group(server) for server in servers])
 
 
 def _environment(name: str) -> Any:
     return with_policies(selectors.environments()).get(pk=selectors.get_environment(name).pk)
-
-
-def _target_group(server: Any) -> dict[str, Any]:
-    """The server's metrics address, either host:port or a URL, as Prometheus wants it."""
-    address = server.metrics if "//" in server.metrics else f"http://{server.metrics}"
-    parts = urlsplit(address)
-    labels = {
-        "environment": server.environment.name,
-        "server": server.name,
-        "kind": server.kind,
-        "__metrics_path__": parts.path if parts.path.strip("/") else "/metrics",
-    }
-    if parts.scheme == "https":
-        labels["__scheme__"] = "https"
-    return {"targets": [parts.netloc], "labels": labels}

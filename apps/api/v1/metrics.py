@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import HttpResponse
@@ -105,15 +105,14 @@ class FleetFigures(ApiView):
 
 def _answers(charts: list[Any], asked: dict[str, Any]) -> list[ChartAnswer]:
     now = timezone.now()
-    question = _question(asked, now=now)
-    window = window_of(question, now=now)
-    return metrics.board(charts, question, now=now, marks=_marks(question, window))
+    rollout_id = asked.pop("rollout")
+    rollout = deployments.get_rollout(rollout_id) if rollout_id else None
+    question = _question(asked) if rollout is None else deployments.question_of(rollout, now=now)
+    limits = None if rollout is None else deployments.limits_of(rollout)
+    return metrics.board(charts, question, now=now, marks=_marks(question, window_of(question, now=now)), limits=limits)
 
 
-def _question(asked: dict[str, Any], *, now: datetime) -> Question:
-    """What is asked; a rollout stands for its model, versions and time."""
-    if rollout_id := asked.pop("rollout"):
-        return deployments.question_of(deployments.get_rollout(rollout_id), now=now)
+def _question(asked: dict[str, Any]) -> Question:
     versions = tuple(part.strip() for part in asked.pop("versions").split(",") if part.strip())
     return Question(versions=versions, is_per_server=asked.pop("per_server"), **asked)
 
@@ -123,9 +122,11 @@ def _marks(question: Question, window: Window) -> Sequence[Mark]:
     environment = question.environment
     if question.server and not environment:
         environment = fleet.get_server(question.server).environment.name
-    until = datetime.fromtimestamp(window.end_s, tz=timezone.get_current_timezone())
+    until = datetime.fromtimestamp(window.end_s, tz=UTC)
     since = until - timedelta(seconds=question.range_s)
-    return deployments.marks(environment=environment, model=question.model, since=since, until=until)
+    return deployments.marks(
+        environment=environment, model=question.model, server=question.server, since=since, until=until
+    )
 
 
 def _document(found: list[ChartAnswer], *, since_s: int | None, shape: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Reading desired state, rollouts and what they need."""
 
 from apps.deployments.selectors.bans import ban_on, bans, get_ban
-from apps.deployments.selectors.charted import question_of
+from apps.deployments.selectors.charted import limits_of, question_of
 from apps.deployments.selectors.drift import (
     DriftCount,
     Look,
@@ -92,6 +92,7 @@ __all__ = [
     "in_service",
     "kept_drift",
     "last_live",
+    "limits_of",
     "look",
     "marks",
     "moving_rollouts",

@@ -104,10 +104,11 @@ def test_only_admins_see_tokens_and_accounts(path: str, ci: Client, root: Client
     assert root.get(f"/api/v1/{path}").status_code == 200
 
 
-def test_the_discovery_scope_opens_discovery_alone(script: Callers) -> None:
+def test_the_discovery_scope_opens_what_prometheus_reads_alone(script: Callers) -> None:
     prometheus = script("sd:read")
 
     assert prometheus.get("/api/v1/sd/prometheus").status_code == 200
+    assert prometheus.get("/metrics").status_code == 200
     assert prometheus.get("/api/v1/servers").status_code == 403
     assert prometheus.get("/api/schema/").status_code == 403
 

@@ -219,3 +219,24 @@ def test_a_hundred_people_on_one_page_cost_prometheus_what_one_does(
 
     assert codes == {200}
     assert len(scripted.asked) == alone == len({asked.parameters["query"] for asked in scripted.asked})
+
+
+def test_a_rollouts_gates_are_lines_in_its_charts(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+    scripted.answer = steady
+    rollout = rows_of.rollout(rows_of.placement(), to=rows_of.version(2), servers=1)
+    Model.objects.filter(name="digits").update(slo_error_ratio=0.04)
+    gates = [
+        {"name": "errors", "signal": "error_ratio", "against": "objective", "limit": 0.5},
+        {"name": "queue", "signal": "queue_time", "limit": 7},
+        {"name": "like-before", "signal": "queue_time", "against": "replaced", "limit": 1.2},
+    ]
+    Rollout.objects.filter(pk=rollout.pk).update(policy={"bake_s": 60, "gates": gates})
+
+    document = visitor.get("/api/v1/boards/rollout", {"rollout": rollout.pk}).json()
+
+    notes = {
+        chart["key"]: [note["text"] for note in chart["figure"]["layout"]["annotations"] if note["name"] == "slo"]
+        for chart in document["charts"]
+    }
+    assert notes["error_ratio"] == ["SLO 4.00 %", "gate errors 2.00 %"]
+    assert [text.removesuffix(" (above)") for text in notes["queue_compute"]] == ["gate queue 7.00 ms"]

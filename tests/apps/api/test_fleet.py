@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from apps.api.discovery import own_labels
 from apps.fleet.models import ObservedVersion, Part, Server
 from apps.fleet.selectors import PARTS
 from apps.fleet.states import ServerState
@@ -131,6 +132,37 @@ def test_prometheus_is_told_of_active_servers_with_metrics(ci: Client) -> None:
             "labels": usual | {"server": "t2", "__metrics_path__": "/deep/metrics", "__scheme__": "https"},
         },
     ]
+
+
+def test_a_servers_own_labels_can_stand_in_for_no_other() -> None:
+    hostile = {
+        "environment": "dev",
+        "__address__": "evil:1",
+        "gpu.kind": "A100",
+        "gpu-kind": "H100",
+        "": "x",
+        "empty": "",
+    }
+
+    assert own_labels(hostile) == {
+        "label_": "x",
+        "label___address__": "evil:1",
+        "label_environment": "dev",
+        "label_gpu_kind": "H100",
+        "label_gpu_kind_conflict1": "A100",
+    }
+
+
+def test_prometheus_is_told_a_servers_own_labels(ci: Client) -> None:
+    made = rows.server("t1", metrics="127.0.0.1:20002")
+    made.labels = {"zone": "eu\n1", "gpu": "GPU-1"}
+    made.save()
+
+    (group,) = ci.get("/api/v1/sd/prometheus").json()
+
+    assert group["labels"]["label_gpu"] == "GPU-1"
+    assert "eu" in group["labels"]["label_zone"]
+    assert group["labels"]["environment"] == "prod"
 
 
 @pytest.mark.parametrize(("is_well", "age_s", "expected"), [(True, 1, True), (False, 1, False), (True, 600, False)])

@@ -1,0 +1,71 @@
+"""Conch's own figures, for its own /metrics. A constant number of queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
+
+from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.states import ACTIVE_ROLLOUT, RunState
+
+BUCKETS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """How long the rollouts of one kind took that ended in one way, in one environment; `below` counts by bucket."""
+
+    environment: str
+    kind: str
+    state: str
+    count: int
+    sum_s: float
+    below: Mapping[int, int]
+
+
+def active_rollouts() -> list[tuple[str, str, str, int]]:
+    """How many rollouts are moving: environment, kind, state, number."""
+    found = Rollout.objects.filter(state__in=ACTIVE_ROLLOUT)
+    by = ("placement__environment__name", "kind", "state")
+    return list(found.values_list(*by).annotate(number=Count("pk")).order_by(*by))
+
+
+def durations() -> list[Durations]:
+    """All rollouts that have ended and are still known."""
+    took = ExpressionWrapper(F("finished_at") - F("created_at"), output_field=DurationField())
+    by = ("placement__environment__name", "kind", "state")
+    counted = {f"below_{second}": Count("pk", filter=Q(took__lte=timedelta(seconds=second))) for second in BUCKETS_S}
+    ended = Rollout.objects.exclude(finished_at=None).annotate(took=took)
+    rows = ended.values(*by).annotate(number=Count("pk"), all_s=Sum("took"), **counted).order_by(*by)
+    return [
+        Durations(
+            environment=row["placement__environment__name"],
+            kind=row["kind"],
+            state=row["state"],
+            count=row["number"],
+            sum_s=row["all_s"].total_seconds(),
+            below={second: row[f"below_{second}"] for second in BUCKETS_S},
+        )
+        for row in rows
+    ]
+
+
+def active_versions() -> list[tuple[str, str, int]]:
+    """What should serve: environment, model, version."""
+    found = Placement.objects.filter(active__isnull=False)
+    return list(found.values_list("environment__name", "model__name", "active__number").order_by("pk"))
+
+
+def lag_s(now: datetime) -> float:
+    """For how long the oldest work has been due that nobody took up; 0 when there is none."""
+    late = [
+        _oldest(Rollout.objects.filter(state__in=ACTIVE_ROLLOUT, due_at__lte=now)),
+        _oldest(Run.objects.filter(state=RunState.RUNNING, due_at__lte=now).exclude(lease_until__gt=now)),
+    ]
+    return max(((now - due).total_seconds() for due in late if due is not None), default=0.0)
+
+
+def _oldest(rows: QuerySet[Rollout] | QuerySet[Run]) -> datetime | None:
+    due: datetime | None = rows.aggregate(due=Min("due_at"))["due"]
+    return due
