@@ -1,6 +1,6 @@
 """Moments that charts mark: who did what and why, and what happened by itself."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -21,7 +21,7 @@ def marks(**about: str) -> list[tuple[str, str, str]]:
     return [(mark.kind, mark.label, mark.url) for mark in found]
 
 
-def at(minutes: int) -> object:
+def at(minutes: int) -> datetime:
     return NOW - timedelta(minutes=minutes)
 
 
