@@ -1,6 +1,7 @@
 """What happens because time passes."""
 
 import logging
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,20 +42,23 @@ def observe_servers(server_ids: list[int], now: datetime) -> None:
     reconciler.reconcile(server_ids, now=now)
 
 
+# What may be due, by the task that does it and what that task calls the row's key.
+DUE: tuple[tuple[str, str, Callable[[datetime], Iterable[Any]]], ...] = (
+    ("conch.advance_rollout", "rollout_id", deployments.due_rollouts),
+    ("conch.judge_rollout", "rollout_id", deployments.due_judgements),
+    ("conch.advance_run", "run_id", deployments.due_runs),
+    ("conch.finish_upload", "upload", registry_services.due_uploads),
+    ("conch.check_version", "version_id", registry_services.due_versions),
+    ("conch.introduce_server", "server_id", fleet_services.sweep_servers),
+    ("conch.answer_trial", "trial_id", services.sweep_trials),
+)
+
+
 def sweep(now: datetime) -> None:
     """Wake what is due and nobody holds: a lost message or a killed worker costs time, never the work."""
-    for rollout_id in deployments.due_rollouts(now):
-        wake("conch.advance_rollout", rollout_id=rollout_id)
-    for run_id in deployments.due_runs(now):
-        wake("conch.advance_run", run_id=run_id)
-    for upload in registry_services.due_uploads(now):
-        wake("conch.finish_upload", upload=upload)
-    for version_id in registry_services.due_versions(now):
-        wake("conch.check_version", version_id=version_id)
-    for server_id in fleet_services.sweep_servers(now):
-        wake("conch.introduce_server", server_id=server_id)
-    for trial_id in services.sweep_trials(now):
-        wake("conch.answer_trial", trial_id=trial_id)
+    for task, name, due in DUE:
+        for key in due(now):
+            wake(task, **{name: key})
     for placement in deployments.expired_standbys(now):
         services.retire_standby(placement)
 

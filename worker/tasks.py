@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.deployments import services as deployments
 from apps.fleet import services as fleet
 from apps.registry import services as registry
-from worker import clock, engine, parts, trials
+from worker import clock, engine, judging, parts, trials
 
 
 @shared_task(name="conch.advance_run")
@@ -25,6 +25,12 @@ def advance_rollout(*, rollout_id: int, **_: object) -> None:
 def answer_trial(*, trial_id: int, **_: object) -> None:
     """Make a request that somebody asked for."""
     trials.answer_trial(trial_id)
+
+
+@shared_task(name="conch.judge_rollout")
+def judge_rollout(*, rollout_id: int, **_: object) -> None:
+    """Judge those of a rollout's gates that are due."""
+    judging.judge_rollout(rollout_id, now=timezone.now())
 
 
 @shared_task(name="conch.check_version")

@@ -20,6 +20,13 @@ def get_token(token_id: int) -> ApiToken:
     return token
 
 
+def people_behind(kind: str, name: str) -> frozenset[str]:
+    """Who speaks when this actor does: the person, or whoever issued a token of that name."""
+    if kind != "token":
+        return frozenset({name})
+    return frozenset(ApiToken.objects.filter(name=name).values_list("issued_by", flat=True)) | {f"token {name}"}
+
+
 def users() -> QuerySet[User]:
     """Accounts with their grants, by name."""
     return User.objects.prefetch_related("grants").order_by("username", "pk")

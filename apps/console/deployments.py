@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from apps.console.door import Part, live_page
 from apps.console.ranges import board
 from apps.console.shown import rollouts as shown_rollouts
+from apps.console.shown.gates import gate_lines
 from apps.console.shown.state import KINDS, ROLLOUT
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -45,7 +46,9 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """One rollout: servers by steps, filling up live."""
     found = deployments.get_rollout(rollout_id)
-    shown = shown_rollouts.detail(found)
+    policy = deployments.rollout_policy(found)
+    gates = gate_lines(found, policy, deployments.latest_judgements(found) if policy.gates else {})
+    shown = shown_rollouts.detail(found, gates)
     return live_page(
         request,
         "deployments/rollout_detail.html",

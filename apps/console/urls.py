@@ -6,7 +6,19 @@ from django.contrib.auth import views as sign
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 
-from apps.console import access, audit, deployments, fleet, going_back, overlays, policies, registry, search, trials
+from apps.console import (
+    access,
+    audit,
+    controls,
+    deployments,
+    fleet,
+    going_back,
+    overlays,
+    policies,
+    registry,
+    search,
+    trials,
+)
 from apps.console import deployments_changes as change_live
 from apps.console import fleet_changes as change_fleet
 from apps.console import registry_changes as change_registry
@@ -72,6 +84,11 @@ urlpatterns = [
     page("rollouts/", deployments.rollouts, "rollouts"),
     page("rollouts/<int:rollout_id>/", deployments.rollout, "rollout"),
     page("rollouts/<int:rollout_id>/abort/", change_live.abort, "abort"),
+    page("rollouts/<int:rollout_id>/pause/", controls.pause, "pause"),
+    page("rollouts/<int:rollout_id>/resume/", controls.resume, "resume"),
+    page("rollouts/<int:rollout_id>/approve/", controls.approve, "approve"),
+    page("rollouts/<int:rollout_id>/retry/", controls.retry, "retry"),
+    page("rollouts/<int:rollout_id>/skip-gate/", controls.skip_gate, "skip_gate"),
     page("trials/<int:trial_id>/", trials.trial, "trial"),
     page("trials/<int:trial_id>/request.json", trials.trial_body, "trial_body"),
     page("search/", search.search, "search"),

@@ -31,6 +31,84 @@ class PolicyChanged(Conflict):
     hint = "Read the newest one, make your change in it, then ask again."
 
 
+class GateFailed(ControlPlaneError):
+    """A gate's value was on the wrong side of its limit: the version was put back."""
+
+    code = "gate_failed"
+    http_status = 409
+    title = "A gate failed"
+    hint = "The rollout's page shows each judgement with its query."
+
+
+class GateInconclusive(ControlPlaneError):
+    """A gate had too little to go by, and the environment's policy turns back then."""
+
+    code = "gate_inconclusive"
+    http_status = 409
+    title = "A gate could not be judged"
+    hint = "Send more traffic, bake longer, allow synthetic requests in the policy, or skip the gate with a reason."
+
+
+class GateUnknown(NotFound):
+    """The rollout's policy has no gate of that name."""
+
+    code = "gate_unknown"
+    title = "No such gate"
+
+
+class RolloutNotPausable(Conflict):
+    """Only a promotion that moves can be paused."""
+
+    code = "rollout_not_pausable"
+    title = "This rollout cannot be paused"
+
+
+class RolloutNotPaused(Conflict):
+    """There is nothing to resume."""
+
+    code = "rollout_not_paused"
+    title = "This rollout is not paused"
+
+
+class ApprovalNotNeeded(Conflict):
+    """The rollout does not wait for anybody's approval."""
+
+    code = "approval_not_needed"
+    title = "This rollout does not wait for an approval"
+
+
+class ApprovalByAuthor(Conflict):
+    """Who asked for a promotion cannot be the one who approves it, nor can a token of theirs."""
+
+    code = "approval_by_author"
+    title = "Somebody else must approve"
+    hint = "Ask a colleague: four eyes see more than two."
+
+
+class RunNotRetryable(Conflict):
+    """The run has not failed, or its rollout no longer goes forward."""
+
+    code = "run_not_retryable"
+    title = "This server cannot be tried again"
+    hint = "Only a failed server of a rollout that is paused or still moving can be; else promote again."
+
+
+class PromotionsFrozen(Conflict):
+    """A freeze window of the environment's policy is open; rolling back is always possible."""
+
+    code = "promotions_frozen"
+    title = "Promotions are frozen here"
+    hint = "Wait until the window is over, or have an admin change the policy. Rolling back is not frozen."
+
+
+class NotProvenElsewhere(Conflict):
+    """These bytes with this configuration have not run long enough where the policy wants them first."""
+
+    code = "not_proven_elsewhere"
+    title = "It has not run in the earlier environment for long enough"
+    hint = "Promote it there first and let it run."
+
+
 class RolloutActive(Conflict):
     """Another rollout is moving the same model in the same environment."""
 

@@ -1,9 +1,10 @@
 """How an environment is changed: waves, bakes, gates, approval, freezes. Pure; a document in, a frozen Policy out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import accumulate, islice, pairwise
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
@@ -97,11 +98,20 @@ class Freeze(_Part):
             raise ValueError("there is no such time zone; write one such as Europe/Berlin") from error
         return value
 
+    @model_validator(mode="after")
+    def _opens(self) -> Self:
+        length = timedelta(seconds=self.duration_s)
+        begins = list(islice(CronSim(self.cron, datetime(2026, 1, 1, tzinfo=ZoneInfo(self.zone))), _MOST_WINDOWS))
+        if len(begins) > 1 and all(later - earlier <= length for earlier, later in pairwise(begins)):
+            raise ValueError("it never ends: duration_s must be shorter than from one beginning to the next")
+        return self
+
     def end(self, now: datetime) -> datetime | None:
         """When the window that `now` is in ends; None outside."""
-        length = timedelta(seconds=self.duration_s)
-        began = next(CronSim(self.cron, (now - length).astimezone(ZoneInfo(self.zone))), None)
-        return began + length if began is not None and began <= now else None
+        just_after = (now + timedelta(seconds=1)).astimezone(ZoneInfo(self.zone))
+        began = next(CronSim(self.cron, just_after, reverse=True), None)
+        end = began + timedelta(seconds=self.duration_s) if began is not None else now
+        return end if end > now else None
 
 
 class After(_Part):
@@ -222,6 +232,12 @@ class Policy(_Part):
                 break
             opens = max(ends)
         return opens if opens > now else None
+
+
+def wave_of(sizes: Sequence[int], position: int) -> int:
+    """The wave in which the server at `position` goes, counted from 0; without any sizes there is one wave."""
+    ends = accumulate(sizes)
+    return next((wave for wave, end in enumerate(ends) if position < end), max(len(sizes) - 1, 0))
 
 
 def _refusal(error: ValidationError) -> PolicyInvalid:

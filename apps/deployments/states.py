@@ -16,10 +16,15 @@ class RolloutKind(StrEnum):
 
 
 class RolloutState(StrEnum):
-    """Where a rollout is. `reverting` puts back the servers it has already changed."""
+    """Where a rollout is. `reverting` puts back the servers it has already changed.
 
+    While it is `unapproved` or `paused` it begins nothing; what has begun is ended.
+    """
+
+    UNAPPROVED = "unapproved"
     QUEUED = "queued"
     RUNNING = "running"
+    PAUSED = "paused"
     REVERTING = "reverting"
     SUCCEEDED = "succeeded"
     ROLLED_BACK = "rolled_back"
@@ -65,8 +70,10 @@ class TrialState(StrEnum):
 R, U, T, Y = RolloutState, RunState, StepState, TrialState
 
 ROLLOUT_MOVES: Mapping[str, frozenset[str]] = {
-    R.QUEUED: frozenset({R.RUNNING, R.REVERTING, R.FAILED}),
-    R.RUNNING: frozenset({R.SUCCEEDED, R.REVERTING, R.FAILED}),
+    R.UNAPPROVED: frozenset({R.QUEUED, R.REVERTING, R.FAILED}),
+    R.QUEUED: frozenset({R.RUNNING, R.PAUSED, R.REVERTING, R.FAILED}),
+    R.RUNNING: frozenset({R.SUCCEEDED, R.PAUSED, R.REVERTING, R.FAILED}),
+    R.PAUSED: frozenset({R.RUNNING, R.REVERTING, R.FAILED}),
     R.REVERTING: frozenset({R.ROLLED_BACK, R.FAILED}),
     R.SUCCEEDED: frozenset(),
     R.ROLLED_BACK: frozenset(),
@@ -77,7 +84,8 @@ RUN_MOVES: Mapping[str, frozenset[str]] = {
     U.QUEUED: frozenset({U.RUNNING, U.CANCELLED}),
     U.RUNNING: frozenset({U.SUCCEEDED, U.FAILED, U.CANCELLED}),
     U.SUCCEEDED: frozenset(),
-    U.FAILED: frozenset(),
+    # Tried again, because somebody asked for it.
+    U.FAILED: frozenset({U.QUEUED}),
     U.CANCELLED: frozenset(),
 }
 
@@ -95,5 +103,11 @@ TRIAL_MOVES: Mapping[str, frozenset[str]] = {
     Y.FAILED: frozenset(),
 }
 
-ACTIVE_ROLLOUT = (R.QUEUED, R.RUNNING, R.REVERTING)
+ACTIVE_ROLLOUT = (R.UNAPPROVED, R.QUEUED, R.RUNNING, R.PAUSED, R.REVERTING)
+# What goes wave by wave, and is put back when a server or a gate fails; all else goes to every server at once.
+IN_WAVES = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
+# Those that go on by themselves; the others wait for somebody.
+MOVING_ROLLOUT = (R.QUEUED, R.RUNNING, R.REVERTING)
+# Those in which a run that was begun goes on.
+GOING_ROLLOUT = (R.RUNNING, R.PAUSED)
 ACTIVE_RUN = (U.QUEUED, U.RUNNING)

@@ -1,16 +1,17 @@
-"""What a rollout must show to go on, and how one look at it is judged. Pure."""
+"""What a rollout must show to go on. Pure."""
 
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from apps.serving.signals import UNITS, Signal
+from apps.serving.signals import DEVICE_SIGNALS, UNITS, Signal
 
 Whole = Annotated[int, Field(strict=True)]
 PROBE_FAILURES = "probe_failures"
 # What a gate can look at: every signal that measures serving, and Conch's own requests.
-SIGNALS = (*(str(signal) for signal in Signal if signal != Signal.IS_SCRAPED), PROBE_FAILURES)
+_NOT_GATED = {Signal.IS_SCRAPED, Signal.ANSWERED_COUNT, Signal.FAILED_COUNT} | DEVICE_SIGNALS
+SIGNALS = (*(str(signal) for signal in Signal if signal not in _NOT_GATED), PROBE_FAILURES)
 
 
 class Against(StrEnum):

@@ -11,6 +11,8 @@ class Signal(StrEnum):
     REQUEST_RATE = "request_rate"
     FAILURE_RATE = "failure_rate"
     ERROR_RATIO = "error_ratio"
+    ANSWERED_COUNT = "answered_count"
+    FAILED_COUNT = "failed_count"
     LATENCY_MEAN = "latency_mean"
     LATENCY_QUANTILE = "latency_quantile"
     FIRST_RESPONSE = "first_response"
@@ -84,7 +86,7 @@ _BY_UNIT: Mapping[str, tuple[Signal, ...]] = {
     "s": (Signal.LOAD_DURATION,),
     "inferences per execution": (Signal.BATCH_SIZE,),
     "requests per execution": (Signal.BATCH_EFFICIENCY,),
-    "requests": (Signal.PENDING,),
+    "requests": (Signal.PENDING, Signal.ANSWERED_COUNT, Signal.FAILED_COUNT),
     "bytes": (
         Signal.CPU_MEMORY,
         Signal.CPU_MEMORY_TOTAL,

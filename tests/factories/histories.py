@@ -1,5 +1,7 @@
 """What has happened to a fleet made of rows: rollouts that ended, and versions that have passed their shadow."""
 
+from datetime import datetime
+
 from django.utils import timezone
 
 from apps.deployments.models import Placement, Rollout, Run, StepRun
@@ -33,3 +35,18 @@ def went_live(rows: FleetRows, number: int, *, before: int, model: str = "digits
     for server in rows.servers.values():
         rows.observed(server.name, model, number)
         rows.observed(server.name, model, before)
+
+
+def live_since(rows: FleetRows, model: str, environment: str, number: int, at: datetime) -> Rollout:
+    """A version that was promoted there at a moment, and nothing since."""
+    placement, _ = Placement.objects.get_or_create(model=rows.models[model], environment=rows.environments[environment])
+    Rollout.objects.filter(placement=placement).delete()
+    return Rollout.objects.create(
+        placement=placement,
+        kind="promote",
+        state="succeeded",
+        to_version=rows.versions[model, number],
+        finished_at=at,
+        actor="ci",
+        actor_kind="token",
+    )

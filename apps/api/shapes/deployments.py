@@ -2,13 +2,16 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
+from apps.deployments import selectors
 
 KINDS = ("promote", "rollback", "unload", "retire", "reconfigure")
-STATES = ("queued", "running", "reverting", "succeeded", "rolled_back", "failed")
-ACTIVE = ("queued", "running", "reverting")
+STATES = ("unapproved", "queued", "running", "paused", "reverting", "succeeded", "rolled_back", "failed")
+ACTIVE = ("unapproved", "queued", "running", "paused", "reverting")
+VERDICTS = ("pass", "fail", "inconclusive", "error", "does_not_apply")
 OVERLAY = 'A merge patch over the configuration, such as {"dynamic_batching": {"max_queue_delay_microseconds": 500}}.'
 CONFIRM = "What is accepted on purpose, such as `interface` after a 409 `interface_changed`."
 
@@ -110,6 +113,8 @@ class RunShape(Shape):
     server = serializers.CharField(source="server.name")
     direction = serializers.CharField()
     position = serializers.IntegerField()
+    wave = serializers.IntegerField(help_text="Counted from 0.")
+    attempts = serializers.IntegerField()
     state = serializers.CharField()
     recipe = serializers.ListField(child=serializers.CharField())
     has_changed_server = serializers.BooleanField()
@@ -134,6 +139,14 @@ class RolloutShape(Shape):
     from_overlay = VersionNumber("from_overlay")
     to_overlay = VersionNumber("to_overlay")
     plan = serializers.DictField()
+    policy_number = serializers.IntegerField(allow_null=True)
+    wave = serializers.IntegerField(help_text="Counted from 0; `plan.waves` says how many servers each has.")
+    baking_since = serializers.DateTimeField(allow_null=True)
+    paused_at = serializers.DateTimeField(allow_null=True)
+    paused_by = serializers.CharField()
+    pause_reason = serializers.CharField()
+    approved_at = serializers.DateTimeField(allow_null=True)
+    approved_by = serializers.CharField()
     reason = serializers.CharField()
     actor = serializers.CharField()
     actor_kind = serializers.CharField()
@@ -155,10 +168,48 @@ class RolloutShape(Shape):
         return row.state not in ACTIVE
 
 
-class RolloutDetailShape(RolloutShape):
-    """A rollout with what happened on each server."""
+class JudgementShape(Shape):
+    """One look at one gate: what was asked, what came, what was right. Only `pass` lets a rollout go on."""
 
+    gate = serializers.CharField()
+    wave = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    verdict = serializers.ChoiceField(choices=VERDICTS)
+    value = serializers.FloatField(allow_null=True)
+    threshold = serializers.FloatField(allow_null=True)
+    baseline = serializers.FloatField(allow_null=True, help_text="The replaced version's value, where held against it.")
+    samples = serializers.FloatField(allow_null=True, help_text="Requests it rests on; null: no data.")
+    synthetic = serializers.IntegerField(help_text="Of these, Conch's own from the model's samples.")
+    message = serializers.CharField()
+    queries = serializers.ListField(child=serializers.CharField())
+
+
+class RolloutDetailShape(RolloutShape):
+    """A rollout with what happened on each server, and how its gates were judged last."""
+
+    policy = serializers.DictField(help_text="As it was when the rollout began.")
+    skipped_gates = serializers.DictField()
+    gates = serializers.SerializerMethodField()
     runs = RunShape(many=True)
+
+    @extend_schema_field(JudgementShape(many=True))
+    def get_gates(self, row: Any) -> list[dict[str, Any]]:
+        """The newest judgement of each gate."""
+        return list(JudgementShape(selectors.latest_judgements(row).values(), many=True).data)
+
+
+class RunRetry(Asked):
+    """Which server to try again, and why."""
+
+    server = serializers.CharField(max_length=128)
+    reason = serializers.CharField(max_length=2_000)
+
+
+class GateSkip(Asked):
+    """Which gate to pass unjudged, and why."""
+
+    gate = serializers.CharField(max_length=40)
+    reason = serializers.CharField(max_length=2_000)
 
 
 class ChangeOfPlacement(Asked):

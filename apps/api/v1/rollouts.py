@@ -46,11 +46,16 @@ class Rollouts(ApiView):
             errors.InterfaceChanged,
             errors.NoServers,
             errors.ServersDown,
+            errors.PromotionsFrozen,
+            errors.NotProvenElsewhere,
         ],
     )
     @idempotent()
     def post(self, request: Request) -> Response:
-        """Bring a version live on every server of an environment, one after another; `url` tells how far it is."""
+        """Bring a version live on every server of an environment, wave by wave; `url` tells how far it is.
+
+        Where the policy asks for an approval it waits as `unapproved` until somebody else approves.
+        """
         rollout = services.promote(self.actor(), **asked(PromotionRequest, request))
         return self.started(self.shape(RolloutShape, rollout))
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from apps.common.text import printable
+from apps.console.shown.gates import GateLine, gate_words
 from apps.console.shown.links import link
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
 from apps.console.shown.steps import said
+from apps.console.shown.waves import Control, controls, stands, wave_words
 from apps.deployments.selectors import has_ended
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from apps.registry.models import Version
 
 SAID_CHARS = 200
+CAN_ABORT = ("unapproved", "queued", "running", "paused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Line:
     abort_url: str = ""
     back_url: str = ""
     problem: Problem | None = None
+    wave: str = ""
+    gate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class ServerRun:
     server: str
     url: str
     direction: str
+    wave: str
     chip: Chip
     waiting_for: str
     cells: tuple[StepCell | None, ...]
@@ -81,6 +87,9 @@ class Detail:
     plan: tuple[str, ...]
     restored: str
     turned: str
+    gates: tuple[GateLine, ...]
+    controls: tuple[Control, ...]
+    stands: str
     finished_at: datetime | None
     is_moving: bool
     ended: str
@@ -98,7 +107,7 @@ def line(rollout: "Rollout") -> Line:
     shown = chip(ROLLOUT, rollout.state)
     done, total = _progress(rollout)
     url = link("rollout", rollout.pk)
-    can_abort = rollout.kind in ("promote", "reconfigure") and rollout.state in ("queued", "running")
+    can_abort = rollout.kind in ("promote", "reconfigure") and rollout.state in CAN_ABORT
     return Line(
         number=rollout.pk,
         url=url,
@@ -118,6 +127,8 @@ def line(rollout: "Rollout") -> Line:
         abort_url=link("abort", rollout.pk) if can_abort and is_moving else "",
         back_url=_back_url(rollout),
         problem=problem(rollout.error) if not is_moving else None,
+        wave=wave_words(rollout) if is_moving else "",
+        gate=gate_words(getattr(rollout, "last_judgement", None)),
     )
 
 
@@ -155,19 +166,23 @@ def _progress(rollout: "Rollout") -> tuple[int, int]:
     return sum(run.state == "succeeded" for run in forward), len(forward)
 
 
-def detail(rollout: "Rollout") -> Detail:
+def detail(rollout: "Rollout", gates: tuple[GateLine, ...] = ()) -> Detail:
     """The grid of servers and steps; the rollout comes with runs and their steps."""
     runs = list(rollout.runs.all())
     steps = _columns(runs)
     is_moving, shown = not has_ended(rollout.state), line(rollout)
+    is_in_waves = len(rollout.plan.get("waves", ())) > 1
     return Detail(
         line=shown,
         steps=steps,
-        runs=tuple(_server_run(run, steps) for run in sorted(runs, key=_order)),
+        runs=tuple(_server_run(run, steps, is_in_waves=is_in_waves) for run in sorted(runs, key=_order)),
         problem=problem(rollout.error),
         plan=tuple(_plan(rollout.plan, rollout.kind)),
         restored=_restored(rollout),
         turned=_turned(rollout),
+        gates=gates,
+        controls=controls(rollout, gates) if is_moving else (),
+        stands=stands(rollout) if is_moving else "",
         finished_at=rollout.finished_at,
         is_moving=is_moving,
         ended="" if is_moving else shown.sentence,
@@ -201,7 +216,7 @@ def _columns(runs: Iterable["Run"]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _server_run(run: "Run", steps: tuple[str, ...]) -> ServerRun:
+def _server_run(run: "Run", steps: tuple[str, ...], *, is_in_waves: bool) -> ServerRun:
     made = {step.name: step for step in run.steps.all()}
     cells = tuple(_cell(made[name]) if name in made else None for name in steps)
     failed_in_step = any(cell and cell.problem for cell in cells)
@@ -210,6 +225,7 @@ def _server_run(run: "Run", steps: tuple[str, ...]) -> ServerRun:
         server=run.server.name,
         url=link("server", run.server.name),
         direction={"forward": "", "revert": "put back", "settle": "settle"}.get(run.direction, run.direction),
+        wave=f"wave {run.wave + 1}" if is_in_waves and run.direction == "forward" else "",
         chip=chip(RUN, run.state),
         waiting_for=printable(run.waiting_for, limit=SAID_CHARS) if run.state == "running" else "",
         cells=cells,

@@ -29,12 +29,23 @@ class Problem:
 
 
 ROLLOUT = {
+    "unapproved": ("to be approved", "wait"),
+    "paused": ("paused", "wait"),
     "queued": ("queued", "wait"),
     "running": ("moving >", "busy"),
     "reverting": ("putting back >", "busy"),
     "succeeded": ("done", "ok"),
     "rolled_back": ("! rolled back", "bad"),
     "failed": ("! failed", "bad"),
+}
+VERDICT = {
+    "pass": ("passed", "ok"),
+    "fail": ("! failed", "bad"),
+    "inconclusive": ("inconclusive", "wait"),
+    "error": ("could not be asked", "wait"),
+    "does_not_apply": ("does not apply", "mute"),
+    "skipped": ("skipped", "mute"),
+    "": ("not judged yet", "wait"),
 }
 STEP = {
     "running": ("running >", "busy"),

@@ -4,6 +4,7 @@ from apps.deployments.models.drift import Drift
 from apps.deployments.models.going_back import Ban, PlacementChange
 from apps.deployments.models.rollouts import (
     EnvironmentPolicy,
+    Judgement,
     Overlay,
     Placement,
     Probe,
@@ -18,6 +19,7 @@ __all__ = [
     "Ban",
     "Drift",
     "EnvironmentPolicy",
+    "Judgement",
     "Overlay",
     "Placement",
     "PlacementChange",

@@ -88,6 +88,8 @@ class Rollout(models.Model):
 
     `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}.
     `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
+    `wave` counts from 0; `baking_since` is when its last server was done; `judge_at` when gates are due.
+    `skipped_gates` maps a gate to who skipped it and why.
     `due_at` is when the engine should look at it again. `turned_*` say when, by whom and why it was sent back while it
     moved; a rollback to elsewhere takes over (`superseded_by`). `restored_at` is when the last reachable server
     answered with what it was to go back to.
@@ -105,6 +107,15 @@ class Rollout(models.Model):
     plan = models.JSONField(default=dict)
     policy = models.JSONField(default=dict)
     policy_number = models.PositiveIntegerField(null=True)
+    wave = models.PositiveIntegerField(default=0)
+    baking_since = models.DateTimeField(null=True)
+    judge_at = models.DateTimeField(null=True)
+    skipped_gates = models.JSONField(default=dict)
+    paused_at = models.DateTimeField(null=True)
+    paused_by = models.CharField(max_length=200, blank=True)
+    pause_reason = models.TextField(blank=True)
+    approved_at = models.DateTimeField(null=True)
+    approved_by = models.CharField(max_length=200, blank=True)
     reason = models.TextField(blank=True)
     actor = models.CharField(max_length=200)
     actor_kind = models.CharField(max_length=16)
@@ -126,7 +137,10 @@ class Rollout(models.Model):
                 fields=["placement"], condition=Q(state__in=ACTIVE_ROLLOUT), name="one_active_rollout_per_placement"
             )
         ]
-        indexes = [models.Index(fields=["state", "due_at"], name="rollout_due")]
+        indexes = [
+            models.Index(fields=["state", "due_at"], name="rollout_due"),
+            models.Index(fields=["judge_at"], name="rollout_judged", condition=Q(judge_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"rollout {self.pk}"
@@ -152,6 +166,8 @@ class Run(models.Model):
     model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="+")
     direction = models.CharField(max_length=16, default=RunDirection.FORWARD)
     position = models.PositiveIntegerField(default=0)
+    wave = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=16, default=RunState.QUEUED)
     recipe = models.JSONField(default=list)
     has_changed_server = models.BooleanField(default=False)
@@ -201,6 +217,32 @@ class StepRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run} {self.name}"
+
+
+class Judgement(models.Model):
+    """One look at one gate of a rollout: what was asked, what came, what was right. Never changed.
+
+    `samples` are the requests it rests on; `synthetic` of them are Conch's own.
+    """
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="judgements")
+    gate = models.CharField(max_length=40)
+    wave = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    verdict = models.CharField(max_length=16)
+    value = models.FloatField(null=True)
+    threshold = models.FloatField(null=True)
+    baseline = models.FloatField(null=True)
+    samples = models.FloatField(null=True)
+    synthetic = models.PositiveIntegerField(default=0)
+    message = models.TextField(blank=True)
+    queries = models.JSONField(default=list)
+
+    class Meta:
+        indexes = [models.Index(fields=["rollout", "wave", "-at"], name="judgement_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.gate} of {self.rollout}: {self.verdict}"
 
 
 class WarmupSchedule(models.Model):

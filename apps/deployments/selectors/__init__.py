@@ -15,6 +15,7 @@ from apps.deployments.selectors.drift import (
     told_drift,
 )
 from apps.deployments.selectors.history import change_moments, placements_at
+from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
     Cell,
@@ -77,6 +78,7 @@ __all__ = [
     "desired_versions",
     "document_of",
     "drift_counts",
+    "due_judgements",
     "due_rollouts",
     "due_runs",
     "effect",
@@ -90,8 +92,10 @@ __all__ = [
     "has_ended",
     "hot_servers",
     "in_service",
+    "judgements_of",
     "kept_drift",
     "last_live",
+    "latest_judgements",
     "limits_of",
     "look",
     "marks",

@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from apps.deployments.drift import Difference, Seen, drift
-from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.models import Judgement, Placement, Rollout, Run
 from apps.deployments.selectors.drift import desired_of, observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
@@ -101,8 +102,14 @@ def _moving(models: list[Model]) -> dict[tuple[int, int], Run]:
 
 
 def moving_rollouts() -> list[Rollout]:
-    """What is moving now, oldest first, with how far it is (`done` of `total` runs)."""
+    """What is moving now, oldest first, with its runs and the newest look at its gates (`last_judgement`)."""
     found = Rollout.objects.filter(state__in=ACTIVE_ROLLOUT).select_related(
         "placement__environment", "placement__model", "from_version", "to_version"
     )
-    return list(found.prefetch_related("runs").order_by("pk"))
+    last = Judgement.objects.filter(rollout=OuterRef("pk")).order_by("-at", "-pk").values("pk")
+    rows = list(found.annotate(last_judgement_id=Subquery(last[:1])).prefetch_related("runs").order_by("pk"))
+    wanted = [row.last_judgement_id for row in rows if row.last_judgement_id]
+    judged = Judgement.objects.in_bulk(wanted) if wanted else {}
+    for row in rows:
+        row.last_judgement = judged.get(row.last_judgement_id)  # type: ignore[attr-defined]
+    return list(rows)

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from apps.deployments.errors import RolloutUnknown
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
+from apps.deployments.states import ACTIVE_ROLLOUT, MOVING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
 
 
 def rollouts(
@@ -79,8 +79,8 @@ def active_rollout(placement: Placement) -> Rollout | None:
 
 
 def due_rollouts(now: datetime) -> list[int]:
-    """Active rollouts nobody has looked at lately."""
-    return list(Rollout.objects.filter(state__in=ACTIVE_ROLLOUT, due_at__lte=now).values_list("pk", flat=True))
+    """Rollouts that go on by themselves and that nobody has looked at lately."""
+    return list(Rollout.objects.filter(state__in=MOVING_ROLLOUT, due_at__lte=now).values_list("pk", flat=True))
 
 
 def due_runs(now: datetime) -> list[int]:

@@ -1,6 +1,6 @@
 """How a rollout begins: all its rows and its audit event in one transaction, or none of them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -14,12 +14,12 @@ from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.models import Overlay, Placement, Rollout, Run
-from apps.deployments.policy import Policy
+from apps.deployments.policy import Approval, Policy, wave_of
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
 from apps.deployments.services.superseding import supersede
-from apps.deployments.states import RolloutKind, RolloutState, RunState
+from apps.deployments.states import IN_WAVES, RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
 from apps.registry.models import Version
 
@@ -47,22 +47,24 @@ def begin(
     overlay: Overlay | None = None,
     is_cold: bool = False,
 ) -> Rollout:
-    """One rollout with a run per server. Promotions and reconfigurations go one after another, others start at once.
+    """One rollout with a run per server. Promotions and reconfigurations go in waves, others start at once.
 
     It takes over from `take_over`; where a worker is still in a step of that, the run begins when the step is over.
     `overlay` is the one to go to; without it the placement's own stays. `is_cold`: no server is there at once.
     """
     if not servers:
         raise NoServers(f"{placement.environment} has no active server that is not cordoned")
-    policy = policy_row(placement.environment)
+    row = policy_row(placement.environment)
+    policy = Policy.kept(row.document)
     hot = hot_servers(placement, to) if to and not is_cold else frozenset()
-    is_at_once = kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
+    is_at_once = kind not in IN_WAVES
+    waves = (len(servers),) if is_at_once else policy.wave_sizes(len(servers))
     wanted = overlay or placement.overlay
     now = timezone.now()
     rollout = Rollout(
         placement=placement,
         kind=kind,
-        state=RolloutState.RUNNING if is_at_once else RolloutState.QUEUED,
+        state=RolloutState.RUNNING if is_at_once else _first_state(policy),
         from_version=placement.active,
         to_version=to,
         from_overlay=placement.overlay,
@@ -72,10 +74,11 @@ def begin(
             "confirmed": sorted(confirm),
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
-            **_without_shadow(kind, to, wanted, Policy.kept(policy.document)),
+            **_without_shadow(kind, to, wanted, policy),
+            "waves": list(waves),
         },
-        policy=policy.document,
-        policy_number=policy.number,
+        policy=row.document,
+        policy_number=row.number,
         reason=reason,
         actor=actor.name,
         actor_kind=actor.kind,
@@ -88,7 +91,7 @@ def begin(
             _require_unchanged(placement)
             busy = _take_over(take_over, rollout, now)
             rollout.save()
-            runs = Run.objects.bulk_create(_now(rollout, _runs(rollout, servers, hot), busy))
+            runs = Run.objects.bulk_create(_now(rollout, _runs(rollout, servers, hot, waves), busy))
             if take_over is not None:
                 Rollout.objects.filter(pk=take_over.pk).update(superseded_by=rollout)
             _record(actor, rollout)
@@ -139,7 +142,11 @@ def _require_unchanged(seen: Placement) -> None:
         raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
 
 
-def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str]) -> list[Run]:
+def _first_state(policy: Policy) -> RolloutState:
+    return RolloutState.UNAPPROVED if policy.approval == Approval.ANOTHER else RolloutState.QUEUED
+
+
+def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: Sequence[int]) -> list[Run]:
     is_rollback = rollout.kind == RolloutKind.ROLLBACK
     return [
         Run(
@@ -147,6 +154,7 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str]) -> list
             server=server,
             model=rollout.placement.model,
             position=position,
+            wave=wave_of(waves, position),
             state=RunState.RUNNING if rollout.started_at else RunState.QUEUED,
             started_at=rollout.started_at,
             # A rollback goes only to what has passed its shadow before.

@@ -1,5 +1,6 @@
 """What the clock keeps going: warm-up schedules, and the record of requests Conch itself makes."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from apps.common.actor import Actor
 from apps.common.errors import Invalid
 from apps.deployments.models import Placement, Probe, WarmupSchedule
 from apps.deployments.selectors.placements import get_placement
+from apps.deployments.services.judging import ToJudge
 from apps.fleet.models import Server
 
 SHORTEST_S = 10
@@ -80,6 +82,23 @@ def record_probe(
         has_passed=not message,
         latency_us=latency_us,
         message=message,
+    )
+
+
+def record_probes(todo: ToJudge, made: Iterable[tuple[Server, str, Iterable[tuple[int | None, str]]]]) -> None:
+    """Keep the requests of one look at a rollout's gates: server, kind, and (latency, message) of each."""
+    Probe.objects.bulk_create(
+        Probe(
+            placement_id=todo.rollout.placement_id,
+            server=server,
+            version=todo.subject.version,
+            kind=kind,
+            has_passed=not message,
+            latency_us=latency_us,
+            message=message,
+        )
+        for server, kind, answers in made
+        for latency_us, message in answers
     )
 
 

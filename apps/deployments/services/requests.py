@@ -3,21 +3,25 @@
 from collections.abc import Collection
 
 from django.db import transaction
+from django.utils import timezone
 
 from apps.access.services import require
 from apps.common.actor import CLOCK, Actor
 from apps.deployments.errors import AlreadyActive, NothingPlaced, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.placements import get_placement, placements
+from apps.deployments.selectors.policies import policy_of
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.services.bans import refuse_banned
 from apps.deployments.services.beginning import begin
 from apps.deployments.services.conditions import (
     ask_about_interface,
     ready_version,
+    refuse_frozen,
     refuse_if_down,
     refuse_if_moving,
     refuse_unknown,
+    refuse_unproven,
     require_reason,
 )
 from apps.deployments.services.holds import HOLD, let_go, refuse_held
@@ -37,7 +41,7 @@ def promote(
     confirm: Collection[str] = (),
     skip: Collection[str] = (),
 ) -> Rollout:
-    """Bring a version live on every server of an environment, one after another."""
+    """Bring a version live on every server of an environment, in the waves of its policy."""
     require(actor, "promote", environment)
     home = fleet.get_environment(environment)
     wanted = ready_version(model, version)
@@ -50,6 +54,9 @@ def promote(
         refuse_banned(placed, wanted)
         _ask_about_hold(placed, confirm)
         ask_about_interface(placed.active, wanted, confirm)
+    policy, now = policy_of(home), timezone.now()
+    refuse_frozen(policy, environment, now=now)
+    refuse_unproven(policy, wanted, now=now)
     every = _servers(environment)
     refuse_unknown(skip, every, environment)
     servers = [server for server in every if server.name not in skip]

@@ -15,7 +15,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.models import Run, StepRun
 from apps.deployments.services.history import keep_begun
-from apps.deployments.states import RolloutKind, RolloutState, RunDirection, RunState, StepState
+from apps.deployments.states import GOING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState, StepState
 
 
 def claim_run(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bool:
@@ -42,11 +42,11 @@ def release_run(run_id: int, *, owner: str, due_at: datetime, waiting_for: str, 
 
 
 def is_wanted(run: Run) -> bool:
-    """Whether the rollout, as just read, still wants this run.
+    """Whether the rollout, as just read, still wants this run; a pause lets what has begun come to its end.
 
     An abort turns away all but those that put back; a rollback that took over turns away every one.
     """
-    wanted_in = (RolloutState.RUNNING, *((RolloutState.REVERTING,) if run.direction == RunDirection.REVERT else ()))
+    wanted_in = (*GOING_ROLLOUT, *((RolloutState.REVERTING,) if run.direction == RunDirection.REVERT else ()))
     return run.rollout.state in wanted_in
 
 

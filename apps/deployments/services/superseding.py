@@ -9,7 +9,8 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Superseded
 from apps.deployments.models import Rollout, Run, StepRun
-from apps.deployments.states import ACTIVE_RUN, RolloutKind, RolloutState, RunState, StepState
+from apps.deployments.policy import wave_of
+from apps.deployments.states import ACTIVE_RUN, IN_WAVES, RolloutState, RunState, StepState
 from apps.fleet.models import Server
 
 OPEN_STEP = (StepState.RUNNING, StepState.WAITING)
@@ -41,14 +42,16 @@ def start_late(rollout: Rollout, *, now: datetime) -> bool:
         if late
         else ()
     )
-    has_waves = rollout.kind in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
+    has_waves = rollout.kind in IN_WAVES
     for server in servers:
         if server.pk not in busy:
+            position = rollout.plan["servers"].index(server.name)
             run = Run.objects.create(
                 rollout=rollout,
                 server=server,
                 model_id=rollout.placement.model_id,
-                position=rollout.plan["servers"].index(server.name),
+                position=position,
+                wave=wave_of(rollout.plan.get("waves", ()), position),
                 state=RunState.QUEUED if has_waves else RunState.RUNNING,
                 started_at=None if has_waves else now,
                 recipe=late[server.name],

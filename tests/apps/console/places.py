@@ -56,7 +56,22 @@ PAGES = (
 )
 # These need a row's number, a file, or nobody signed in; tests of their own visit them.
 OTHERS = frozenset(
-    {"rollout", "abort", "lift_ban", "revoke_token", "audit_export", "trial", "trial_body", "sign_in", "sign_out"}
+    {
+        "pause",
+        "resume",
+        "approve",
+        "retry",
+        "skip_gate",
+        "rollout",
+        "abort",
+        "lift_ban",
+        "revoke_token",
+        "audit_export",
+        "trial",
+        "trial_body",
+        "sign_in",
+        "sign_out",
+    }
 )
 
 

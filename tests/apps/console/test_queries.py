@@ -19,7 +19,7 @@ QUERIES = {
     "/servers/": 7,
     "/servers/prod-1/": 11,
     "/rollouts/": 7,
-    "/rollouts/{first}/": 7,
+    "/rollouts/{first}/": 8,
     "/audit/": 7,
     "/environments/": 6,
     "/search/?q=d": 8,

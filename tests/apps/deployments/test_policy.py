@@ -36,6 +36,8 @@ def test_without_a_word_a_policy_is_one_server_after_another_and_no_gates() -> N
         ({"approval": "me"}, "approval", "'none' or 'another'"),
         ({"freeze": [{"cron": "0 25 * * *", "duration_s": 60}]}, "freeze.0.cron", "Bad hour"),
         ({"freeze": [{"cron": "0 1 * * *", "duration_s": 60, "zone": "Mars"}]}, "freeze.0.zone", "Europe/Berlin"),
+        ({"freeze": [{"cron": "0 * * * *", "duration_s": 3_600}]}, "freeze.0", "it never ends"),
+        ({"freeze": [{"cron": "0 0 31 2 *", "duration_s": 60}]}, "freeze.0.cron", "Bad day-of-month"),
         ({"gates": [P99]}, "policy", "set bake_s or final_bake_s"),
         ({"bake_s": 60, "gates": [P99, P99]}, "policy", "different names"),
         ({"bake_s": 60, "gates": [{"name": "x", "signal": "beauty", "limit": 1}]}, "gates.0", "'beauty'"),

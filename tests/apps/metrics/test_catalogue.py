@@ -35,7 +35,8 @@ def test_the_exporter_of_devices_gives_a_query_for_what_it_tells_and_says_so_of_
 def test_every_signal_is_in_a_chart(signal: Signal) -> None:
     shown = {lines.signal for chart in CHARTS.values() for lines in chart.lines}
 
-    assert signal in shown | {Signal.IS_SCRAPED}
+    for_gates = {Signal.ANSWERED_COUNT, Signal.FAILED_COUNT}
+    assert signal in shown | for_gates | {Signal.IS_SCRAPED}
 
 
 @pytest.mark.parametrize("signal", Signal)

@@ -45,6 +45,19 @@ def _error_ratio(asked: Asked) -> Query:
     return Query(asked.live(f"{bad} / {_requests(asked)}"), asked.by)
 
 
+def _answered_count(asked: Asked) -> Query:
+    """Requests answered within the window; what was there at a series' first scrape is no traffic."""
+    return Query(f"sum by ({', '.join(asked.by)}) (increase({asked.series(_SUCCESS)}{asked.window}))", asked.by)
+
+
+def _failed_count(asked: Asked) -> Query:
+    """Requests failed within the window; a series that is new in it counts from 0, not from its first scrape."""
+    failed, by = asked.series(_FAILURE), ", ".join(asked.by)
+    grown = f"sum by ({by}) (increase({failed}{asked.window}))"
+    fresh = f"sum by ({by}) (min_over_time({failed}{asked.window}) unless {failed} offset {asked.selection.window_s}s)"
+    return Query(asked.live(f"({grown} or 0 * {fresh}) + ({fresh} or 0 * {grown})"), asked.by)
+
+
 def _per_event_ms(times: tuple[str, ...], event: str) -> Callable[[Asked], Query]:
     """Mean milliseconds of one or more cumulative times per event; nothing happened is 0/0, a gap."""
 
@@ -122,6 +135,8 @@ _QUERIES: Mapping[Signal, Callable[[Asked], Query]] = {
     Signal.REQUEST_RATE: _request_rate,
     Signal.FAILURE_RATE: _failure_rate,
     Signal.ERROR_RATIO: _error_ratio,
+    Signal.ANSWERED_COUNT: _answered_count,
+    Signal.FAILED_COUNT: _failed_count,
     Signal.LATENCY_MEAN: _per_request_ms("request"),
     Signal.LATENCY_QUANTILE: _latency_quantile,
     Signal.FIRST_RESPONSE: _first_response,

@@ -1,0 +1,75 @@
+"""Gates as people see them: the value, what it is held against, and what was asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from apps.console.shown.state import VERDICT, Chip, chip
+from apps.deployments.policy import Policy
+from apps.metrics.gates import Gate
+from apps.metrics.labels import shown
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Judgement, Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class GateLine:
+    """One gate of a rollout with its newest judgement."""
+
+    name: str
+    sentence: str
+    chip: Chip
+    value: str = "–"
+    limit: str = "–"
+    unit: str = ""
+    samples: str = "–"
+    at: datetime | None = None
+    message: str = ""
+    queries: tuple[str, ...] = ()
+    is_skipped: bool = False
+
+
+def gate_lines(rollout: "Rollout", policy: Policy, judgements: Mapping[str, "Judgement"]) -> tuple[GateLine, ...]:
+    """Every gate of the rollout's policy, in its order."""
+    return tuple(_line(gate, judgements.get(gate.name), rollout.skipped_gates.get(gate.name)) for gate in policy.gates)
+
+
+def gate_words(judgement: "Judgement | None") -> str:
+    """`p99 41 (gate 60)`: for a strip that has no room."""
+    if judgement is None:
+        return ""
+    limit = "" if judgement.threshold is None else f" (gate {shown(judgement.threshold)})"
+    value = "no data" if judgement.value is None else shown(judgement.value)
+    return f"{judgement.gate} {value}{limit}"
+
+
+def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | None) -> GateLine:
+    verdict = "skipped" if skipped else judged.verdict if judged else ""
+    why = f"skipped by {skipped['by']}: {skipped['reason']}" if skipped else ""
+    if judged is None:
+        return GateLine(gate.name, gate.sentence, chip(VERDICT, verdict), message=why, is_skipped=bool(skipped))
+    return GateLine(
+        name=gate.name,
+        sentence=gate.sentence,
+        chip=chip(VERDICT, verdict),
+        value=_number(judged.value),
+        limit=_number(judged.threshold),
+        unit=gate.unit,
+        samples=_samples(judged),
+        at=judged.at,
+        message=why or judged.message,
+        queries=tuple(judged.queries),
+        is_skipped=bool(skipped),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else shown(value)
+
+
+def _samples(judged: "Judgement") -> str:
+    if judged.samples is None:
+        return "no data"
+    return f"{judged.samples:,.0f}" + (f", {judged.synthetic} synthetic" if judged.synthetic else "")

@@ -1,0 +1,67 @@
+"""Judgements of gates, read."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from apps.deployments.errors import GateFailed
+from apps.deployments.models import Judgement, Rollout
+from apps.deployments.policy import Policy
+from apps.deployments.states import GOING_ROLLOUT
+from apps.metrics.verdicts import Look, Standing, Verdict, standing
+
+
+def judgements_of(rollout_id: int) -> QuerySet[Judgement]:
+    """All of a rollout's, newest first."""
+    return Judgement.objects.filter(rollout=rollout_id).order_by("-at", "-pk")
+
+
+def looks(rollout: Rollout) -> Mapping[str, list[Look]]:
+    """The looks of the wave it is in, by gate, oldest first."""
+    found: dict[str, list[Look]] = defaultdict(list)
+    rows = Judgement.objects.filter(rollout=rollout, wave=rollout.wave).order_by("at", "pk")
+    for gate, at, verdict in rows.values_list("gate", "at", "verdict"):
+        found[gate].append(Look(at, verdict))
+    return found
+
+
+def standings(rollout: Rollout, policy: Policy, *, since: datetime) -> Mapping[str, Standing]:
+    """How each gate stands in this wave, when the decisive look was taken at or after `since`."""
+    seen = looks(rollout)
+    return {
+        gate.name: Standing.PASSED
+        if gate.name in rollout.skipped_gates
+        else standing(gate, seen.get(gate.name, ()), since=since)
+        for gate in policy.gates
+    }
+
+
+def gate_failure(rollout: Rollout) -> GateFailed:
+    """Why the gates turn the rollout round: the last look that failed and was not skipped; there must be one."""
+    failed = judgements_of(rollout.pk).filter(wave=rollout.wave, verdict=Verdict.FAIL)
+    last = failed.exclude(gate__in=list(rollout.skipped_gates))[0]
+    found = "" if last.value is None else f" is {last.value:.4g}"
+    limit = "" if last.threshold is None else f", the limit is {last.threshold:.4g}"
+    told = f" ({last.message})" if last.message else ""
+    what = f"gate {last.gate} of {rollout.to_version}"
+    return GateFailed(f"{what}{found}{limit}{told}", gate=last.gate, judgement=last.pk)
+
+
+def latest_judgements(rollout: Rollout) -> Mapping[str, Judgement]:
+    """The newest of each gate, in one query."""
+    newest: dict[str, Judgement] = {}
+    for one in judgements_of(rollout.pk)[:_RECENT]:
+        newest.setdefault(one.gate, one)
+    return newest
+
+
+# At most 20 gates, each judged in turn: the newest of each is among so many.
+_RECENT = 200
+
+
+def due_judgements(now: datetime) -> list[int]:
+    """Rollouts with gates that are due."""
+    due = Rollout.objects.filter(judge_at__lte=now, state__in=GOING_ROLLOUT)
+    return list(due.values_list("pk", flat=True))

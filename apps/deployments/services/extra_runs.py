@@ -1,0 +1,52 @@
+"""Runs that a rollout makes on its way: putting servers back, and writing down what now serves."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from apps.common.dispatch import wake
+from apps.deployments import plan
+from apps.deployments.models import Rollout, Run
+from apps.deployments.states import ACTIVE_RUN, RunDirection, RunState
+
+
+def settle(rollout: Rollout, now: datetime) -> bool:
+    """Write what now serves into each repository, once, on its first server that changed; True when all is written."""
+    first: dict[int, int] = {}
+    changed = rollout.runs.filter(direction=RunDirection.FORWARD, state=RunState.SUCCEEDED)
+    for pk, repository_id in changed.order_by("position").values_list("pk", "server__repository_id"):
+        first.setdefault(repository_id, pk)
+    settling = list(rollout.runs.filter(direction=RunDirection.SETTLE))
+    like = rollout.runs.filter(pk__in=first.values()).select_related("server").order_by("position")
+    settling += start_missing(rollout, RunDirection.SETTLE, list(plan.SETTLE), like=list(like), there=settling, now=now)
+    return not any(run.state in ACTIVE_RUN for run in settling)
+
+
+def start_missing(
+    rollout: Rollout,
+    direction: RunDirection,
+    recipe: list[str],
+    *,
+    like: Iterable[Run],
+    there: Iterable[Run],
+    now: datetime,
+) -> list[Run]:
+    """A run of that direction for every server of `like` that has none `there` yet; those that were made."""
+    have = {run.server_id for run in there}
+    made = Run.objects.bulk_create(
+        Run(
+            rollout=rollout,
+            server=run.server,
+            model_id=run.model_id,
+            direction=direction,
+            position=run.position,
+            wave=run.wave,
+            state=RunState.RUNNING,
+            started_at=now,
+            recipe=recipe,
+        )
+        for run in like
+        if run.server_id not in have
+    )
+    for run in made:
+        wake("conch.advance_run", run_id=run.pk)
+    return made

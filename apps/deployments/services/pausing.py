@@ -1,0 +1,32 @@
+"""Pausing a promotion: what has begun on a server is ended, nothing more begins."""
+
+from datetime import datetime
+
+from apps.audit.services import record
+from apps.common.actor import CLOCK, Actor
+from apps.common.transitions import try_move
+from apps.deployments.models import Rollout
+from apps.deployments.states import RolloutState
+
+
+def pause_by_itself(rollout: Rollout, *, reason: str, now: datetime) -> bool:
+    """Conch pauses: somebody must look. In the caller's transaction; False when it cannot be paused any more."""
+    return hold_still(CLOCK, rollout, reason=reason, now=now)
+
+
+def hold_still(actor: Actor, rollout: Rollout, *, reason: str, now: datetime) -> bool:
+    """Pause, and say so in the audit."""
+    if not try_move(rollout, RolloutState.PAUSED, paused_at=now, paused_by=actor.name, pause_reason=reason):
+        return False
+    placement = rollout.placement
+    record(
+        actor,
+        "pause",
+        subject_kind="rollout",
+        subject=str(rollout.pk),
+        environment=placement.environment.name,
+        model=placement.model.name,
+        reason=reason,
+        wave=rollout.wave,
+    )
+    return True

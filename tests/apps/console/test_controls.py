@@ -1,0 +1,90 @@
+"""A rollout's page in waves: where it stands, its gates, its buttons."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.deployments.models import Judgement, Rollout, Run
+
+GATE = {"name": "p99", "signal": "latency_quantile", "limit": 60}
+
+
+def in_waves(rollout: Rollout, **fields: object) -> str:
+    """The rollout as one of two waves with a gate; the address of its page."""
+    policy = {"waves": [1, "100%"], "bake_s": 60, "gates": [GATE]}
+    plan = {**rollout.plan, "waves": [1, 1]}
+    Rollout.objects.filter(pk=rollout.pk).update(policy=policy, plan=plan, **fields)
+    return f"/rollouts/{rollout.pk}/"
+
+
+def test_a_paused_rollout_says_who_paused_it_and_why(moving: Rollout, operator: Client) -> None:
+    where = in_waves(moving, state="paused", paused_by="conch", pause_reason="gate p99 could not be judged")
+
+    page = operator.get(where).content.decode()
+
+    assert "Paused by conch: gate p99 could not be judged" in page
+    assert f"{where}resume/" in page
+    assert f"{where}skip-gate/" in page
+
+
+def test_a_rollout_that_waits_for_approval_offers_it(moving: Rollout, operator: Client) -> None:
+    where = in_waves(moving, state="unapproved")
+
+    page = operator.get(where).content.decode()
+
+    assert "must approve before anything begins" in page
+    assert f"{where}approve/" in page
+
+
+def test_a_gate_shows_its_value_its_limit_and_what_was_asked(moving: Rollout, viewer: Client) -> None:
+    where = in_waves(moving)
+    Judgement.objects.create(
+        rollout=moving,
+        gate="p99",
+        wave=0,
+        at=timezone.now(),
+        verdict="fail",
+        value=181.2,
+        threshold=60,
+        samples=512,
+        synthetic=40,
+        queries=["max by (version) (something)"],
+    )
+
+    page = viewer.get(where).content.decode()
+    fleet = viewer.get("/").content.decode()
+
+    assert "p99 at most 60 ms over 60 s" in page
+    assert "181" in page
+    assert "512, 40 synthetic" in page
+    assert "max by (version) (something)" in page
+    assert "wave 1/2, p99 181 (gate 60.0)" in fleet
+
+
+def test_pressing_a_button_does_it(moving: Rollout, operator: Client) -> None:
+    where = in_waves(moving)
+
+    operator.post(f"{where}pause/", {"reason": "lunch"})
+    paused = Rollout.objects.get(pk=moving.pk)
+    operator.post(f"{where}skip-gate/", {"gate": "p99", "reason": "known"})
+    operator.post(f"{where}resume/", {"reason": "back"})
+
+    after = Rollout.objects.get(pk=moving.pk)
+    assert (paused.state, paused.pause_reason) == ("paused", "lunch")
+    assert (after.state, after.skipped_gates["p99"]["reason"]) == ("running", "known")
+
+
+def test_a_failed_server_is_tried_again(moving: Rollout, operator: Client) -> None:
+    run = moving.runs.filter(state="running").earliest("pk")
+    Run.objects.filter(pk=run.pk).update(state="failed", error={"message": "disk full"})
+    where = in_waves(moving, state="paused")
+
+    operator.post(f"{where}retry/", {"server": run.server.name, "reason": "more disk"})
+
+    run.refresh_from_db()
+    assert (run.state, run.attempts) == ("queued", 2)
+
+
+@pytest.mark.parametrize("control", ["pause", "resume", "approve", "retry", "skip-gate"])
+def test_every_control_has_its_page(moving: Rollout, operator: Client, control: str) -> None:
+    assert operator.get(f"{in_waves(moving)}{control}/").status_code == 200

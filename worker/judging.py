@@ -1,0 +1,129 @@
+"""Looks at a rollout's gates: Conch's own requests, then what Prometheus says. No transaction is open meanwhile."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Any
+
+from django.utils import timezone
+
+from apps.common.errors import ControlPlaneError
+from apps.common.text import SHOWN_CHARS, printable
+from apps.deployments import services
+from apps.deployments.services.judging import GATE_PROBE, SYNTHETIC, ToJudge
+from apps.fleet import connecting
+from apps.metrics.errors import PrometheusFailed
+from apps.metrics.gates import PROBE_FAILURES
+from apps.metrics.measuring import answered, measure
+from apps.metrics.verdicts import judge
+from apps.registry import samples
+from apps.registry import selectors as registry
+from apps.serving import backends
+from apps.serving.errors import InferenceFailed
+from apps.serving.protocol import Tensor
+from apps.serving.signals import Signal
+
+MOST_AT_ONCE = 16
+# Servers asked in one look; the next look asks the next ones.
+MOST_SERVERS = 32
+TIMEOUT_S = 5.0
+_PROBED = (Signal.ERROR_RATIO, PROBE_FAILURES)
+
+
+def judge_rollout(rollout_id: int, *, now: datetime) -> None:
+    """Judge every gate that is due; safe to deliver twice, or to be killed in."""
+    todo = services.claim_look(rollout_id, now=now)
+    if todo is None:
+        return
+    _send_requests(todo, now=now)
+    now = timezone.now()
+    judged = [
+        judge(
+            gate,
+            measure(gate, todo.subject, now=now, probes=services.probes_of(todo, gate, now=now)),
+            objective=todo.objective(gate),
+            is_replacing=todo.subject.replaced is not None,
+        )
+        for gate in todo.gates
+    ]
+    services.keep_judgements(todo, judged, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Requests to one server: a probe, or as many as it lacks."""
+
+    server: Any
+    kind: str
+    requests: int
+
+
+def _send_requests(todo: ToJudge, *, now: datetime) -> None:
+    """What Triton's counters cannot tell, and traffic where the policy allows it and there is too little."""
+    asking = _asking(todo, now=now)
+    inputs = _inputs(todo) if asking else []
+    if not inputs:
+        return
+    with ThreadPoolExecutor(min(MOST_AT_ONCE, len(asking)), thread_name_prefix="gate") as pool:
+        # The asking threads use no database connection; a server that hangs holds up no other.
+        answers = list(pool.map(lambda one: _ask(todo, one, inputs), asking))
+    services.record_probes(todo, [(one.server, one.kind, said) for one, said in zip(asking, answers, strict=True)])
+
+
+def _asking(todo: ToJudge, *, now: datetime) -> list[_Asking]:
+    lacking = _lacking(todo, now=now)
+    chosen = _in_turn(todo.servers, now)
+    asking = [_Asking(server, SYNTHETIC, lacking[server.name]) for server in chosen if lacking.get(server.name)]
+    if any(gate.signal in _PROBED for gate in todo.gates):
+        asking += [_Asking(server, GATE_PROBE, 1) for server in chosen if not lacking.get(server.name)]
+    return asking
+
+
+def _in_turn(servers: tuple[Any, ...], now: datetime) -> list[Any]:
+    """A share of the servers, another one each second: of many, all have their turn."""
+    start = int(now.timestamp()) * MOST_SERVERS % max(len(servers), 1)
+    return [*servers[start:], *servers[:start]][:MOST_SERVERS]
+
+
+def _lacking(todo: ToJudge, *, now: datetime) -> dict[str, int]:
+    """Synthetic requests for each server that has too few of its own; empty where the policy allows none."""
+    if todo.policy.synthetic is None or not todo.gates:
+        return {}
+    window_s = max(gate.window_s for gate in todo.gates)
+    share = ceil(max(gate.minimum_samples for gate in todo.gates) / len(todo.servers))
+    try:
+        counts = answered(todo.subject, window_s=window_s, now=now)
+    except PrometheusFailed:
+        counts = {}
+    most = todo.policy.synthetic.requests
+    return {name: most for name in todo.subject.servers if counts.get(name, 0.0) < share}
+
+
+def _inputs(todo: ToJudge) -> list[list[Tensor]]:
+    """The model's samples, else zeros made from its configuration."""
+    found = [samples.to_tensors(sample.inputs) for sample in registry.samples(todo.subject.model)[:MOST_AT_ONCE]]
+    if found:
+        return found
+    zeros = backends.get(todo.servers[0].kind).CONFIG.example_inputs(todo.config)
+    return [zeros] if zeros else []
+
+
+def _ask(todo: ToJudge, one: _Asking, inputs: list[list[Tensor]]) -> list[tuple[int | None, str]]:
+    """Latency in microseconds or the model's own words of failure, for each request that got an answer.
+
+    A server that cannot be reached says nothing about the version: what it did not answer is not counted.
+    """
+    said: list[tuple[int | None, str]] = []
+    for number in range(one.requests):
+        try:
+            backend = connecting.connect(one.server)
+            tensors = inputs[number % len(inputs)]
+            answer = backend.infer(todo.subject.model, todo.subject.version, tensors, timeout_s=TIMEOUT_S)
+        except InferenceFailed as error:
+            said.append((None, printable(error.message, limit=SHOWN_CHARS) or "failed"))
+        except ControlPlaneError:
+            break
+        else:
+            said.append((answer.latency_us, ""))
+    return said
