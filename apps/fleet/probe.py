@@ -124,20 +124,34 @@ def _some(names: list[str]) -> str:
     return f"{shown}, ..." if len(names) > len(names[:3]) else shown
 
 
-def look(backend: ServingBackend, *, root: Path) -> Sighting:
+class Stamps:
+    """The time stamps of version directories, each read once for all the servers that read one repository."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Path, str, int], int | None] = {}
+
+    def of(self, root: Path, entry: IndexEntry) -> int | None:
+        """None when the directory cannot be read here: then nothing is claimed about hotness."""
+        key = (root, entry.model, entry.version or 0)
+        if key not in self._kept:
+            self._kept[key] = _stamp(root, entry)
+        return self._kept[key]
+
+
+def look(backend: ServingBackend, *, root: Path, stamps: Stamps | None = None) -> Sighting:
     """What the server serves now; the repository's time stamps tell whether a version is still hot."""
+    stamps = stamps or Stamps()
     info = backend.describe()
     index = backend.index()
     is_ready = backend.is_server_ready()
     entries = tuple(_kept(entry) for entry in index if _can_be_kept(entry))
     ready = [entry for entry in entries if entry.state == Readiness.READY]
-    stamps = {(entry.model, entry.version or 0): _stamp(root, entry) for entry in ready}
     return Sighting(
         entries=entries,
         is_ready=is_ready,
         server_version=printable(info.version, limit=VERSION_CHARS),
         extensions=_extensions(info),
-        stamps=stamps,
+        stamps={(entry.model, entry.version or 0): stamps.of(root, entry) for entry in ready},
         counters=_counters(backend, entries),
     )
 
@@ -172,7 +186,6 @@ def _kept(entry: IndexEntry) -> IndexEntry:
 
 
 def _stamp(root: Path, entry: IndexEntry) -> int | None:
-    """None when the directory cannot be read here: then nothing is claimed about hotness."""
     try:
         return repositories.newest_stamp_ns(root, model=entry.model, number=entry.version or 0)
     except ControlPlaneError:

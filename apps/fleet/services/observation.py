@@ -1,9 +1,9 @@
 """Observing servers: all at once, each with its own deadline, none waiting for another."""
 
 import logging
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from concurrent.futures import TimeoutError as OutOfTime
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet import connecting, probe, selectors
 from apps.fleet.errors import ServerNotAsked
 from apps.fleet.models import Observation, ObservedVersion, Server
-from apps.fleet.services.sightings import Before, keep_versions
+from apps.fleet.services.sightings import Before, Known, keep_versions, touch
 from apps.fleet.states import ServerState
 from apps.serving.protocol import Readiness
 
@@ -41,43 +41,47 @@ def observe(
 
     `changing` names, by server, the models that Conch itself is loading there: their fresh start tells nothing.
     """
-    wanted = selectors.servers(state=ServerState.ACTIVE).filter(pk__in=server_ids)
-    for server, outcome in _sightings(list(wanted), give_up_after_s):
-        if isinstance(outcome, ControlPlaneError):
-            _keep_failure(server, outcome, now=now)
-        else:
-            _keep_sighting(server, outcome, now=now, changing=changing.get(server.pk, ()))
+    servers = list(selectors.servers(state=ServerState.ACTIVE).filter(pk__in=server_ids))
+    known = Known.of(servers, changing)
+    for outcomes in _sightings(servers, give_up_after_s):
+        same = {server: outcome for server, outcome in outcomes if known.is_same(server, outcome)}
+        touch(same, now=now)
+        for server, outcome in outcomes:
+            if server in same:
+                continue
+            if isinstance(outcome, ControlPlaneError):
+                _keep_failure(server, outcome, now=now)
+            else:
+                _keep_sighting(server, outcome, now=now, before=known.before(server))
 
 
-def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[tuple[Server, Outcome]]:
-    """Each server's outcome as it comes in; no database connection is used meanwhile by the asking threads."""
+def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[list[tuple[Server, Outcome]]]:
+    """Outcomes as they come in, as many as there are; the asking threads use no database connection meanwhile."""
     if not servers:
         return
+    stamps = probe.Stamps()
     pool = ThreadPoolExecutor(min(MOST_AT_ONCE, len(servers)), thread_name_prefix="observe")
-    asked: dict[Future[Outcome], Server] = {pool.submit(_look, server): server for server in servers}
-    silent = set(asked)
+    asked: dict[Future[Outcome], Server] = {pool.submit(_look, server, stamps): server for server in servers}
+    silent, deadline_s = set(asked), time.monotonic() + give_up_after_s
     try:
-        for future in as_completed(asked, timeout=give_up_after_s):
-            silent.discard(future)
-            yield asked[future], future.result()
-    except OutOfTime:
-        for future in silent:
-            server = asked[future]
-            yield server, ServerNotAsked(f"{server.name}: observing it took more than {give_up_after_s:g} s")
+        while silent and time.monotonic() < deadline_s:
+            done, silent = wait(silent, timeout=deadline_s - time.monotonic(), return_when=FIRST_COMPLETED)
+            yield [(asked[future], future.result()) for future in done]
+        late = f"observing it took more than {give_up_after_s:g} s"
+        yield [(asked[one], ServerNotAsked(f"{asked[one].name}: {late}")) for one in silent]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _look(server: Server) -> Outcome:
+def _look(server: Server, stamps: probe.Stamps) -> Outcome:
     try:
-        return probe.look(connecting.connect(server), root=Path(server.repository.path))
+        return probe.look(connecting.connect(server), root=Path(server.repository.path), stamps=stamps)
     except ControlPlaneError as error:
         return error
 
 
 @transaction.atomic
-def _keep_sighting(server: Server, seen: probe.Sighting, *, now: datetime, changing: Collection[str]) -> None:
-    before = _before(server, changing)
+def _keep_sighting(server: Server, seen: probe.Sighting, *, now: datetime, before: Before) -> None:
     said: dict[str, object] = {
         "seen_at": now,
         "is_ready": seen.is_ready,
@@ -93,15 +97,6 @@ def _keep_sighting(server: Server, seen: probe.Sighting, *, now: datetime, chang
     if restart.is_server:
         Observation.objects.filter(server=server).update(restarted_at=now)
         _record("server_restarted", server, reason=f"{len(restart.versions)} versions started anew or are gone")
-
-
-def _before(server: Server, changing: Collection[str]) -> Before:
-    """What was known of the server when it was asked."""
-    known: Observation | None = getattr(server, "observation", None)
-    if known is None:
-        return Before()
-    counters = {key: (int(requests), int(spent_us)) for key, (requests, spent_us) in known.counters.items()}
-    return Before(at=known.seen_at, counters=counters, changing=changing)
 
 
 @transaction.atomic

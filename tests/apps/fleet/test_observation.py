@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.audit.models import Event
@@ -18,6 +20,7 @@ from apps.fleet.probe import Sighting
 from apps.fleet.services.sightings import keep_versions
 from apps.serving.protocol import IndexEntry, Readiness
 from tests.apps.fleet.conftest import named
+from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
 from tests.factories.triton_models import python_model
 from tests.fixtures.tritons import StartTriton
 
@@ -214,3 +217,29 @@ def test_only_active_servers_are_asked(environment: str) -> None:
     services.observe([server.pk, 10**6], now=timezone.now())
 
     assert not Observation.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_has_not_changed_writes_the_time_and_no_row(
+    simulated_fleet: SimulatedFleet, environment: str, root: Path
+) -> None:
+    python_model(root, "echo", 1, config=True)
+    tritons = [SimulatedTriton(simulated_fleet, f"sim-{n}", repository=root, load_models=None) for n in range(5)]
+    simulated_fleet.add(*tritons)
+    down = named("down", "127.0.0.1:1")
+    ids = [down.pk, *(named(triton.name, triton.grpc).pk for triton in tritons)]
+    services.observe(ids, now=timezone.now())
+    before = (Observation.objects.count(), ObservedVersion.objects.count(), Event.objects.count())
+    later = timezone.now() + LATER
+
+    with CaptureQueriesContext(connection) as queries:
+        services.observe(ids, now=later)
+
+    written = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
+    assert [sql for sql in written if not sql.startswith('UPDATE "fleet_observation"')] == []
+    assert (Observation.objects.count(), ObservedVersion.objects.count(), Event.objects.count()) == before
+    assert set(Observation.objects.values_list("at", flat=True)) == {later}
+    assert Observation.objects.get(server=down).seen_at is None
+    assert before[1] == len(tritons)
+    for triton in tritons:
+        triton.kill()
