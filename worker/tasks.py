@@ -39,6 +39,12 @@ def check_version(*, version_id: int, **_: object) -> None:
     registry.check_version(version_id, now=timezone.now())
 
 
+@shared_task(name="conch.fetch_version")
+def fetch_version(*, version_id: int, **_: object) -> None:
+    """Fetch a slice of the bytes of a version by reference."""
+    registry.fetch_version(version_id, now=timezone.now())
+
+
 @shared_task(name="conch.finish_upload")
 def finish_upload(*, upload: str, **_: object) -> None:
     """Make the version of an upload that is complete."""

@@ -63,6 +63,7 @@ def described(
     is_list: bool = False,
     errors: Errors = (),
     headers: Iterable[OpenApiParameter] = (),
+    or_json: Kind | None = None,
 ) -> Callable[[View], View]:
     """Put a view method into the description; its docstring is the longer text.
 
@@ -83,7 +84,7 @@ def described(
         told = extend_schema(
             operation_id=_NOT_WORDS.sub("_", summary.lower()).strip("_"),
             summary=summary,
-            request={media_type: takes} if takes else None,
+            request=_bodies(takes, media_type, or_json),
             parameters=parameters,
             responses={
                 **({(status, gives_text): OpenApiTypes.STR} if gives_text else {}),
@@ -94,6 +95,13 @@ def described(
         return told(view)
 
     return wrap
+
+
+def _bodies(takes: Kind | OpenApiTypes | None, media_type: str, or_json: Kind | None) -> dict[str, Any] | None:
+    """What may be sent, by media type."""
+    if takes is None:
+        return None
+    return {media_type: takes} | ({"application/json": or_json} if or_json else {})
 
 
 def _answer(gives: Kind | None, *, is_page: bool, is_list: bool) -> Any:

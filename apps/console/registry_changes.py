@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from apps.access import services as access
 from apps.console.door import Question, actor, ask
 from apps.console.forms.access import ReasonlessForm
-from apps.console.forms.registry import AliasForm, ModelForm, SampleForm, UploadForm
+from apps.console.forms.registry import AliasForm, FetchForm, ModelForm, SampleForm, UploadForm
 from apps.console.shown.words import count
 from apps.registry import selectors as registry
 from apps.registry import services
@@ -108,6 +108,27 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
         version_url=reverse("console:version", args=[name, 0]),
         next_number=registry.next_number(model),
     )
+
+
+def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
+    """Have a worker take a version's bytes from where they lie; its page then shows live how far it is."""
+    registry.get_model(name)
+    form = FetchForm(request.POST or None)
+    question = Question(
+        f"Fetch a version of {name}",
+        "Fetch",
+        _page(name),
+        intro="A worker takes the bytes from there. Nothing is loaded anywhere by fetching.",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        wanted = services.Wanted(given["number"], given["git_commit"], given["notes"])
+        version = services.add_version_from(
+            actor(request), model=name, source=given["source"], sha256=given["sha256"], wanted=wanted
+        )
+        return reverse("console:version", args=[name, version.number])
+
+    return ask(request, question, form, act, section="models")
 
 
 def add_sample(request: HttpRequest, name: str) -> HttpResponse:

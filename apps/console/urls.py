@@ -48,6 +48,7 @@ urlpatterns = [
     page("models/<str:name>/", registry.model, "model"),
     page("models/<str:name>/change/", change_registry.change_model, "change_model"),
     page("models/<str:name>/upload/", change_registry.upload_version, "upload"),
+    page("models/<str:name>/fetch/", change_registry.fetch_version, "fetch"),
     page("models/<str:name>/samples/add/", change_registry.add_sample, "add_sample"),
     page("models/<str:name>/samples/<str:sample>/remove/", change_registry.remove_sample, "remove_sample"),
     page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),

@@ -57,6 +57,7 @@ class Version(models.Model):
 
     `number` is Triton's version directory. `incoming` names the received file until it is checked.
     `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs.
+    `source` says where bytes that were not uploaded came from.
     `request_key` tells the request that made it from any other, so that the same one sent again finds it.
     """
 
@@ -67,9 +68,10 @@ class Version(models.Model):
     state = models.CharField(max_length=16, default=VersionState.RECEIVED)
     artifact = models.ForeignKey(Artifact, on_delete=models.PROTECT, null=True, related_name="versions")
     incoming = models.CharField(max_length=64, blank=True)
-    digest = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64, blank=True)
     size_bytes = models.BigIntegerField()
     filename = models.CharField(max_length=255, blank=True)
+    source = models.CharField(max_length=2_000, blank=True)
     backend = models.CharField(max_length=128, blank=True)
     config_text = models.TextField(blank=True)
     config = models.JSONField(default=dict)
@@ -99,6 +101,29 @@ class Version(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} version {self.number}"
+
+
+class Fetch(models.Model):
+    """Bytes of a version that a worker takes from somewhere; gone once they are here, or never will be.
+
+    `reference` may hold a secret, the version's `source` does not. `mark` tells the source's bytes from other ones;
+    `moved_at` is when a byte last came.
+    """
+
+    version = models.OneToOneField(Version, on_delete=models.CASCADE, related_name="fetch")
+    reference = models.TextField()
+    sha256 = models.CharField(max_length=64, blank=True)
+    limit_bytes = models.BigIntegerField()
+    mark = models.CharField(max_length=200, blank=True)
+    size_bytes = models.BigIntegerField(null=True)
+    received_bytes = models.BigIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField(default=timezone.now, db_index=True)
+    moved_at = models.DateTimeField(default=timezone.now)
+    lease_until = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"fetch for {self.version}"
 
 
 class Upload(models.Model):

@@ -46,7 +46,7 @@ def get_model(name: str) -> Model:
 
 def versions(model_name: str = "", *, state: str = "") -> QuerySet[Version]:
     """Versions with model and artifact, newest number first; a rejected number may come twice."""
-    found = Version.objects.select_related("model", "artifact")
+    found = Version.objects.select_related("model", "artifact", "fetch")
     if model_name:
         found = found.filter(model__name=model_name)
     if state:

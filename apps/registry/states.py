@@ -7,6 +7,7 @@ from enum import StrEnum
 class VersionState(StrEnum):
     """Where a version is on its way in."""
 
+    FETCHING = "fetching"
     RECEIVED = "received"
     CHECKING = "checking"
     READY = "ready"
@@ -17,6 +18,7 @@ class VersionState(StrEnum):
 S = VersionState
 
 VERSION_MOVES: Mapping[str, frozenset[str]] = {
+    S.FETCHING: frozenset({S.RECEIVED, S.REJECTED}),
     S.RECEIVED: frozenset({S.CHECKING, S.REJECTED}),
     S.CHECKING: frozenset({S.CHECKING, S.READY, S.REJECTED}),
     S.READY: frozenset({S.ARCHIVED}),

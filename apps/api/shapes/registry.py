@@ -7,7 +7,7 @@ from rest_framework import serializers
 from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
 from apps.serving.protocol import ConfigEffect
 
-STATES = ("received", "checking", "ready", "rejected", "archived")
+STATES = ("fetching", "received", "checking", "ready", "rejected", "archived")
 
 
 class ModelShape(Shape):
@@ -65,6 +65,10 @@ class VersionShape(Shape):
     digest = serializers.CharField(help_text="SHA-256 of what was uploaded.")
     size_bytes = serializers.IntegerField()
     filename = serializers.CharField()
+    source = serializers.CharField(  # type: ignore[assignment]
+        help_text="From where it was fetched; empty when it was uploaded."
+    )
+    progress = serializers.SerializerMethodField(help_text="While it is fetched: {received_bytes, size_bytes}.")
     backend = serializers.CharField()
     git_commit = serializers.CharField()
     notes = serializers.CharField()
@@ -74,6 +78,11 @@ class VersionShape(Shape):
     created_by = serializers.CharField()
     ready_at = serializers.DateTimeField(allow_null=True)
     url = LinkField("version", name="model.name", number="number")
+
+    def get_progress(self, row: Any) -> dict[str, int | None] | None:
+        """How many bytes are here, and how many there are, if that is known."""
+        fetch = getattr(row, "fetch", None) if row.state == "fetching" else None
+        return {"received_bytes": fetch.received_bytes, "size_bytes": fetch.size_bytes} if fetch else None
 
 
 class FileShape(Shape):
@@ -143,6 +152,29 @@ class VersionUpload(Shape):
     )
     git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
     notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
+
+
+class VersionReference(Asked):
+    """A version whose bytes lie somewhere else already."""
+
+    sha256 = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Of the bytes: checked, and known ones are not fetched."
+    )
+    number = serializers.IntegerField(
+        required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
+    )
+    git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
+
+    def get_fields(self) -> dict[str, Any]:
+        """With `from`, which is no name in Python."""
+        return {
+            "from": serializers.CharField(
+                max_length=2_000,
+                help_text="s3://bucket/key, https://host/path, /folder/file, models:/name/3 or sha256:<digest>",
+            ),
+            **super().get_fields(),
+        }
 
 
 class VersionFilter(Shape):

@@ -18,6 +18,7 @@ from apps.api.shapes.registry import (
     DiffFilter,
     VersionDetailShape,
     VersionFilter,
+    VersionReference,
     VersionShape,
     VersionUpload,
 )
@@ -26,6 +27,7 @@ from apps.common.errors import IllegalTransition
 from apps.deployments import services as deployments
 from apps.deployments.errors import VersionInUse
 from apps.registry import errors, selectors, services
+from apps.registry.sources.errors import ReferenceInvalid, ReferenceNotAllowed
 
 # Room for the other fields of a multipart body.
 FIELDS_BYTES = 2**20
@@ -36,7 +38,7 @@ UPLOAD_LEASE = timedelta(minutes=15)
 class Versions(ApiView):
     """A model's versions."""
 
-    parser_classes = [MultiPartParser]
+    parser_classes = [MultiPartParser, JSONParser]
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Set where files go before anything can begin to read them."""
@@ -52,12 +54,12 @@ class Versions(ApiView):
             services.require_small(self.actor(), int(request.META.get("CONTENT_LENGTH") or 0) - FIELDS_BYTES)
 
     def body_limit_bytes(self) -> int:
-        """The largest upload and its fields."""
-        return services.largest_upload() + FIELDS_BYTES
+        """The largest upload and its fields; a reference is short."""
+        return super().body_limit_bytes() if _is_json(self.request) else services.largest_upload() + FIELDS_BYTES
 
     def too_long(self, request: Request) -> Exception:
         """Refused before a byte is received."""
-        return too_large(services.largest_upload())
+        return super().too_long(request) if _is_json(request) else too_large(services.largest_upload())
 
     @described("List versions", gives=VersionShape, filters=VersionFilter, is_page=True, errors=[errors.ModelUnknown])
     def get(self, request: Request, name: str) -> Response:
@@ -71,6 +73,7 @@ class Versions(ApiView):
         "Upload a version",
         takes=VersionUpload,
         media_type="multipart/form-data",
+        or_json=VersionReference,
         gives=VersionShape,
         status=202,
         errors=[
@@ -82,19 +85,38 @@ class Versions(ApiView):
             errors.UploadEmpty,
             errors.UploadBroken,
             errors.StoreFull,
+            errors.StoreBroken,
+            errors.TooManyUploads,
+            errors.ArtifactUnknown,
+            ReferenceInvalid,
+            ReferenceNotAllowed,
         ],
     )
     @idempotent(UPLOAD_LEASE)
     def post(self, request: Request, name: str) -> Response:
-        """A .zip or .tar.gz of a model directory with one version and its config.pbtxt.
+        """A .zip or .tar.gz of a model directory with one version and its config.pbtxt; or, as JSON, where it lies.
 
-        It is `received`, then `checking`; then `ready`, or `rejected` with an `error`. `url` tells which.
+        By reference it is `fetching` first, with its `progress`. It is `received`, then `checking`; then `ready`, or
+        `rejected` with an `error`. `url` tells which.
         """
+        version = self._referred(request, name) if _is_json(request) else self._uploaded(request, name)
+        return self.started(self.shape(VersionShape, version))
+
+    def _referred(self, request: Request, name: str) -> Any:
+        given = asked(VersionReference, request)
+        source, sha256 = given.pop("from"), given.pop("sha256")
+        wanted = services.Wanted(**given, request_key=request_key(request))
+        return services.add_version_from(self.actor(), model=name, source=source, sha256=sha256, wanted=wanted)
+
+    def _uploaded(self, request: Request, name: str) -> Any:
         wanted = asked(VersionUpload, request)
         upload = as_upload(wanted.pop("file"))
         key = request_key(request)
-        version = services.add_version(self.actor(), model=name, upload=upload, request_key=key, **wanted)
-        return self.started(self.shape(VersionShape, version))
+        return services.add_version(self.actor(), model=name, upload=upload, request_key=key, **wanted)
+
+
+def _is_json(request: Any) -> bool:
+    return str(request.content_type or "").startswith("application/json")
 
 
 class Version(ApiView):

@@ -64,6 +64,23 @@ class UploadForm(forms.Form):
     notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
 
 
+class FetchForm(forms.Form):
+    """Where a version's bytes lie already."""
+
+    source = forms.CharField(
+        label="From",
+        max_length=2_000,
+        help_text="s3://bucket/key, https://host/path, /folder/file, models:/name/3 or sha256:…",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
+    )
+    sha256 = forms.CharField(label="SHA-256", required=False, max_length=64, help_text="Given: the bytes must have it.")
+    number = forms.IntegerField(
+        label="Version number", required=False, min_value=1, max_value=2**63 - 1, help_text="Empty: the next one."
+    )
+    git_commit = forms.CharField(label="Commit", required=False, max_length=64)
+    notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
+
+
 class SampleForm(forms.Form):
     """Named input tensors; with expected outputs they are golden."""
 

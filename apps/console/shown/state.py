@@ -55,6 +55,7 @@ STEP = {
 }
 RUN = STEP | {"queued": ("queued", "mute"), "cancelled": ("cancelled", "mute")}
 VERSION = {
+    "fetching": ("fetching >", "busy"),
     "received": ("received >", "busy"),
     "checking": ("checking >", "busy"),
     "ready": ("ready", "ok"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from apps.deployments.models import Ban, Placement, Rollout, StepRun
     from apps.registry.models import Version
 
-MOVING = frozenset({"received", "checking"})
+MOVING = frozenset({"fetching", "received", "checking"})
 FILES = 200
 
 
@@ -59,6 +59,9 @@ class VersionPage:
 
     line: VersionLine
     filename: str
+    source: str
+    received_bytes: int | None
+    expected_bytes: int | None
     config_text: str
     files: tuple[tuple[str, int, str], ...]
     more_files: int
@@ -128,10 +131,14 @@ def version_page(
     artifact, signature = version.artifact, version.signature or {}
     files = artifact.files if artifact else []
     is_moving = version.state in MOVING
+    fetch = getattr(version, "fetch", None) if version.state == "fetching" else None
     shown = version_line(version, placements, aliases)
     return VersionPage(
         line=shown,
         filename=printable(version.filename, limit=255),
+        source=printable(version.source, limit=SHOWN_CHARS),
+        received_bytes=fetch.received_bytes if fetch else None,
+        expected_bytes=fetch.size_bytes if fetch else None,
         config_text=printable(version.config_text, limit=KEPT_CHARS),
         files=tuple((str(f["path"]), int(f["size_bytes"]), str(f["sha256"])) for f in files[:FILES]),
         more_files=max(0, len(files) - FILES),

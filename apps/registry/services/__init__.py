@@ -2,9 +2,11 @@
 
 from apps.registry.artifacts import Landed, Upload
 from apps.registry.services.checks import check_version, due_versions, sweep_store
+from apps.registry.services.fetching import due_fetches, fetch_version
 from apps.registry.services.limits import largest_upload, require_small, upload_limit
 from apps.registry.services.models import point_alias, register_model, update_model
 from apps.registry.services.receiving import Checksum, Sending, append_upload, due_uploads, finish_upload
+from apps.registry.services.references import add_version_from
 from apps.registry.services.samples import add_sample, remove_sample
 from apps.registry.services.uploads import Announced, add_known_version, begin_upload, discard_upload, sweep_uploads
 from apps.registry.services.versions import Wanted, add_version
@@ -19,12 +21,15 @@ __all__ = [
     "add_known_version",
     "add_sample",
     "add_version",
+    "add_version_from",
     "append_upload",
     "begin_upload",
     "check_version",
     "discard_upload",
+    "due_fetches",
     "due_uploads",
     "due_versions",
+    "fetch_version",
     "finish_upload",
     "largest_upload",
     "point_alias",

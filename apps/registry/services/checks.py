@@ -211,7 +211,7 @@ def sweep_store() -> None:
     """Remove old leftovers in the artifact store that no waiting version names; a StoreBroken says why it could not."""
     store = selectors.store()
     waiting = [
-        *Version.objects.filter(state__in=PENDING).values_list("incoming", flat=True),
+        *Version.objects.filter(state__in=(VersionState.FETCHING, *PENDING)).values_list("incoming", flat=True),
         *UploadRow.objects.filter(state=UploadState.RECEIVING).values_list("key", flat=True),
     ]
     with artifacts.faults(store, doing="removing leftovers"):

@@ -27,24 +27,29 @@ def is_free(now: datetime) -> Q:
 class Lease:
     """Held by whoever wrote `lease_until` last."""
 
-    def __init__(self, rows: QuerySet[Any], until: datetime) -> None:
+    def __init__(self, rows: QuerySet[Any], until: datetime, lasts: timedelta) -> None:
         self._rows = rows
         self._until = until
+        self._lasts = lasts
 
     @classmethod
-    def claim(cls, rows: QuerySet[Any], condition: Q, *, now: datetime) -> Self | None:
-        """The lease on the one row there, None when it does not fit `condition` or somebody holds it."""
-        until = now + lease_time()
-        return cls(rows, until) if rows.filter(condition & is_free(now)).update(lease_until=until) else None
+    def claim(cls, rows: QuerySet[Any], condition: Q, *, now: datetime, at_least_s: float = 0) -> Self | None:
+        """The lease on the one row there, None when it does not fit `condition` or somebody holds it.
+
+        `at_least_s` is for work that waits for others for longer than the usual lease.
+        """
+        lasts = max(lease_time(), timedelta(seconds=at_least_s))
+        until = now + lasts
+        return cls(rows, until, lasts) if rows.filter(condition & is_free(now)).update(lease_until=until) else None
 
     @property
     def is_due(self) -> bool:
         """Whether a third of it is used: time to renew it, and to keep what was done."""
-        return timezone.now() >= self._until - lease_time() * 2 / 3
+        return timezone.now() >= self._until - self._lasts * 2 / 3
 
     def renew(self, **fields: Any) -> None:
         """Keep `fields` and hold on for another while, or LeaseLost."""
-        until = timezone.now() + lease_time()
+        until = timezone.now() + self._lasts
         self._update(lease_until=until, **fields)
         self._until = until
 

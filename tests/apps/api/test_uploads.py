@@ -103,10 +103,21 @@ def test_an_upload_without_a_file_names_the_field(ci: Client) -> None:
     assert ci.post(PATH, {"notes": "no file"}).json()["errors"][0]["field"] == "file"
 
 
-def test_an_upload_must_be_multipart(ci: Client) -> None:
+def test_an_upload_is_multipart_or_a_reference(ci: Client) -> None:
     rows.model()
 
-    assert ci.post(PATH, {"file": "x"}, content_type="application/json").status_code == 415
+    as_text = ci.post(PATH, "x", content_type="text/plain")
+    as_json = ci.post(PATH, {"file": "x"}, content_type="application/json")
+
+    assert as_text.status_code == 415
+    assert "from" in {error["field"] for error in ci.post(PATH, {}, content_type="application/json").json()["errors"]}
+    assert as_json.json()["code"] == "fields_invalid"
+
+
+def test_a_long_reference_is_refused_before_it_is_read(ci: Client) -> None:
+    answer = ci.generic("POST", PATH, b"", CONTENT_TYPE="application/json", CONTENT_LENGTH=str(2**24))
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
 
 
 @pytest.mark.parametrize("body", [b"", b"--x\r\nnonsense", b'--x\r\nContent-Disposition: form-data; name="file"'])
