@@ -35,21 +35,27 @@ def sets_between(active: int | None, to: int, *, stands_beside: bool, keep: bool
     return {active, to}, ({active, to} if keep and active < to else {to})
 
 
-def recipe(kind: str, *, is_hot: bool, has_passed_shadow: bool, skips_shadow: bool = False) -> list[str]:
-    """The steps of a forward run, in order; `skips_shadow` is what the environment's policy says."""
+def recipe(
+    kind: str, *, is_hot: bool, has_passed_shadow: bool, skips_shadow: bool = False, has_ensembles: bool = False
+) -> list[str]:
+    """The steps of a forward run, in order.
+
+    `skips_shadow` is what the environment's policy says; `has_ensembles`: live ensembles are made of the model.
+    """
     if kind == RolloutKind.UNLOAD:
         return list(UNLOAD)
     if kind == RolloutKind.RETIRE:
         return list(RETIRE)
     if kind == RolloutKind.RECONFIGURE:
-        steps = RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE
-        return [step for step in steps if not (step == "shadow" and skips_shadow)]
+        reconfigure = RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE
+        return [step for step in reconfigure if not (step == "shadow" and skips_shadow)]
     if kind == RolloutKind.HEAL:
         return list(HEAL)
     if kind == RolloutKind.ROLLBACK and is_hot:
         return list(HOT)
     skips_shadow = skips_shadow or (kind == RolloutKind.ROLLBACK and has_passed_shadow)
-    return [step for step in COLD if not (step == "shadow" and skips_shadow)]
+    steps = [step for step in COLD if not (step == "shadow" and skips_shadow)]
+    return [*steps, "ensembles"] if has_ensembles and kind == RolloutKind.PROMOTE else steps
 
 
 def revert_recipe(*, has_old: bool, is_reconfiguring: bool = False) -> list[str]:

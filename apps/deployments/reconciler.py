@@ -5,12 +5,14 @@ What to do is decided by the pure `drift` and `healing`; a pass that finds nothi
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from apps.deployments.drift import Difference
 from apps.deployments.healing import Case, Decision, decide
 from apps.deployments.models import Placement
 from apps.deployments.selectors.drift import Look, look
+from apps.deployments.selectors.ensembles import members_by_placement
 from apps.deployments.selectors.healing import Tries, self_healing, tries
 from apps.deployments.services.drift import keep_drift, note_decisions
 from apps.deployments.services.healing import heal
@@ -25,7 +27,7 @@ def reconcile(server_ids: Sequence[int], *, now: datetime) -> None:
     looks = look(servers, now=now)
     keep_drift(looks, now=now)
     tried, healing = tries(servers, now=now), self_healing(servers)
-    cases = [case for found in looks for case in _cases(found, tried, healing)]
+    cases = _with_members([case for found in looks for case in _cases(found, tried, healing)])
     decisions = decide(cases, under_way=tried.under_way, now=now)
     note_decisions([*decisions, *(one for found in looks for one in _in_motion(found))])
     _begin(decisions, looks)
@@ -38,6 +40,14 @@ def _cases(found: Look, tried: Tries, healing: Collection[int]) -> list[Case]:
         by_model[each.owner].append(each)
     heals_itself = found.server.environment_id in healing
     return [_case(found, model, each, tried, heals_itself=heals_itself) for model, each in by_model.items()]
+
+
+def _with_members(cases: list[Case]) -> list[Case]:
+    """The same cases, those of ensembles knowing which models come first."""
+    if not cases:
+        return cases
+    members = members_by_placement(case.placement_id for case in cases)
+    return [replace(case, members=members.get(case.placement_id, ())) for case in cases]
 
 
 def _case(found: Look, model: str, differences: list[Difference], tried: Tries, *, heals_itself: bool) -> Case:

@@ -162,6 +162,14 @@ class ConfigDifference:
     effect: ConfigEffect
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model that an ensemble is made of; `version` is None where it takes the highest one loaded."""
+
+    model: str
+    version: int | None = None
+
+
 class ConfigFormat(Protocol):
     """How a make of server writes a model's configuration."""
 
@@ -208,6 +216,9 @@ class ConfigFormat(Protocol):
 
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
+
+    def members(self, config: Mapping[str, Any]) -> tuple[Member, ...]:
+        """The models that this one is made of, in the order of its steps; none unless it is an ensemble."""
 
     def example_inputs(self, config: Mapping[str, Any]) -> list[Tensor]:
         """Inputs equal to what `zero_warmup` makes the server run, batch dimension included."""

@@ -7,6 +7,7 @@ from worker.outcomes import Outcome
 from worker.steps import (
     await_ready,
     clear,
+    ensembles,
     expose,
     load,
     persist,
@@ -29,6 +30,7 @@ STEPS: dict[str, Step] = {
     "await_ready": await_ready.run,
     "verify": verify.run,
     "expose": expose.run,
+    "ensembles": ensembles.run,
     "restore": restore.run,
     "reconfigure": reconfigure.run,
     "unload": unload.run,

@@ -52,17 +52,18 @@ def warm(context: Context, model: str, number: int) -> Warmth:
 def check_golden(context: Context, model: str, number: int) -> dict[str, Any]:
     """Hold the version against every golden sample; GoldenMismatch names the first differences."""
     golden = [sample for sample in context.work.samples if sample.is_golden]
-    differences = [text for sample in golden for text in _differences(context, model, number, sample)]
-    if differences:
+    found = [text for sample in golden for text in differences(context, model, number, sample)]
+    if found:
         where = f"{context.work.server.name}: {context.work.model} {number}"
         raise GoldenMismatch(
-            f"{where}: {len(differences)} of {len(golden)} golden answers differ: {'; '.join(differences[:3])}",
-            reason="\n".join(differences[:100]),
+            f"{where}: {len(found)} of {len(golden)} golden answers differ: {'; '.join(found[:3])}",
+            reason="\n".join(found[:100]),
         )
     return {"golden": len(golden)}
 
 
-def _differences(context: Context, model: str, number: int, sample: Any) -> Iterable[str]:
+def differences(context: Context, model: str, number: int, sample: Any) -> Iterable[str]:
+    """In words, where the version's answer is not the sample's; empty when it is."""
     inputs = samples.to_tensors(sample.inputs)
     try:
         answer = context.backend.infer(model, number, inputs, timeout_s=TIMEOUT_S)

@@ -16,7 +16,7 @@ from apps.api.shapes.deployments import (
     UnloadRequest,
 )
 from apps.api.waiting import wait_until
-from apps.deployments import errors, selectors, services
+from apps.deployments import errors, refusals, selectors, services
 from apps.fleet.errors import EnvironmentUnknown
 from apps.registry.errors import VersionUnknown
 
@@ -44,6 +44,8 @@ class Rollouts(ApiView):
             errors.PlacementHeld,
             errors.VersionBanned,
             errors.InterfaceChanged,
+            refusals.MembersMissing,
+            refusals.NeededByEnsemble,
             errors.NoServers,
             errors.ServersDown,
             errors.PromotionsFrozen,
@@ -105,6 +107,7 @@ class Unloads(ApiView):
         errors=[
             errors.PlacementUnknown,
             errors.NothingPlaced,
+            refusals.NeededByEnsemble,
             errors.PlacementHeld,
             errors.RolloutActive,
             errors.PlacementChanged,

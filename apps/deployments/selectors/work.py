@@ -9,6 +9,7 @@ from typing import Any
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
+from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, StepState
 from apps.fleet.models import Server
@@ -62,6 +63,13 @@ class Work:
         return list(self.run.model.samples.order_by("name"))
 
     @property
+    def ensembles(self) -> list[tuple[Ensemble, list[Sample]]]:
+        """The live ensembles that the model is a member of, with their samples; read when asked for."""
+        found = ensembles_on(self.rollout.placement)
+        samples = samples_of([one.model for one in found])
+        return [(one, samples[one.model]) for one in found]
+
+    @property
     def stands_beside(self) -> bool:
         """Whether old and new agree on everything but instances and policy, proven warm-up included."""
         if self.old is None or self.new is None:
@@ -99,6 +107,7 @@ def work(run_id: int) -> Work:
     """Everything about one run; the row must exist."""
     run = Run.objects.select_related(
         "rollout__placement__environment",
+        "rollout__placement__model",
         "rollout__from_version__artifact",
         "rollout__to_version__artifact",
         "rollout__placement__standby__artifact",

@@ -15,6 +15,7 @@ from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.models import Overlay, Placement, Rollout, Run
 from apps.deployments.policy import Approval, Policy, wave_of
+from apps.deployments.selectors.ensembles import ensembles_on
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
@@ -148,6 +149,7 @@ def _first_state(policy: Policy) -> RolloutState:
 
 def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: Sequence[int]) -> list[Run]:
     is_rollback = rollout.kind == RolloutKind.ROLLBACK
+    has_ensembles = rollout.kind == RolloutKind.PROMOTE and bool(ensembles_on(rollout.placement))
     return [
         Run(
             rollout=rollout,
@@ -163,6 +165,7 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: 
                 is_hot=server.name in hot,
                 has_passed_shadow=is_rollback,
                 skips_shadow="no_shadow" in rollout.plan,
+                has_ensembles=has_ensembles,
             ),
         )
         for position, server in enumerate(servers)

@@ -24,6 +24,12 @@ from apps.deployments.services.conditions import (
     refuse_unproven,
     require_reason,
 )
+from apps.deployments.services.ensembles import (
+    needs_standby,
+    refuse_dropping_pinned,
+    refuse_unload_of_member,
+    refuse_without_members,
+)
 from apps.deployments.services.holds import HOLD, let_go, refuse_held
 from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
@@ -57,6 +63,9 @@ def promote(
     policy, now = policy_of(home), timezone.now()
     refuse_frozen(policy, environment, now=now)
     refuse_unproven(policy, wanted, now=now)
+    if placed is not None:
+        refuse_dropping_pinned(placed, wanted, keeps_old=policy.standby_window_s > 0)
+    refuse_without_members(wanted, environment=environment)
     every = _servers(environment)
     refuse_unknown(skip, every, environment)
     servers = [server for server in every if server.name not in skip]
@@ -88,6 +97,7 @@ def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: 
     take_over = refuse_if_moving(placement)
     if placement.active is None:
         raise NothingPlaced(f"no version of {model} is live in {environment}")
+    refuse_unload_of_member(placement)
     _ask_about_hold(placement, confirm)
     servers = _servers(environment)
     with transaction.atomic():
@@ -108,7 +118,7 @@ def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: 
 def retire_standby(placement: Placement) -> Rollout | None:
     """Let go of a standby whose window is over; None when the placement is moving or has changed."""
     servers = [server for server in _servers(placement.environment.name) if fleet.is_reachable(server)]
-    if placement.active is None or active_rollout(placement) or not servers:
+    if placement.active is None or active_rollout(placement) or not servers or needs_standby(placement):
         return None
     try:
         return begin(

@@ -13,7 +13,7 @@ from apps.serving.backends.triton import overlay as overlays
 from apps.serving.backends.triton.document import datatype, to_document, to_message
 from apps.serving.backends.triton.rules import check
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.protocol import ConfigDifference, ModelConfig, Signature, Tensor, TensorSpec
+from apps.serving.protocol import ConfigDifference, Member, ModelConfig, Signature, Tensor, TensorSpec
 
 # What the backend opens when the configuration names no file.
 REQUIRED_FILES = {
@@ -109,12 +109,23 @@ class PbtxtFormat:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
         return warmup.zero_warmup(config)
 
+    def members(self, config: Mapping[str, Any]) -> tuple[Member, ...]:
+        """The models that this one is made of, in the order of its steps; none unless it is an ensemble."""
+        steps = config.get("ensemble_scheduling", {}).get("step", ())
+        return tuple(dict.fromkeys(_member(step) for step in steps))
+
     def example_inputs(self, config: Mapping[str, Any]) -> list[Tensor]:
         """Inputs equal to what `zero_warmup` makes the server run, batch dimension included."""
         return warmup.example_inputs(config)
 
 
 CONFIG = PbtxtFormat()
+
+
+def _member(step: Mapping[str, Any]) -> Member:
+    """A step's model; a version of -1, or none, means the highest one loaded. Whole numbers may be kept as text."""
+    version = int(step.get("model_version", -1))
+    return Member(str(step.get("model_name", "")), version if version > 0 else None)
 
 
 def signature_of(message: Any) -> Signature:

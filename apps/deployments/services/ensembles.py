@@ -1,0 +1,52 @@
+"""What ensembles demand of the models they are made of; each refusal names the ensemble."""
+
+from apps.deployments.models import Placement
+from apps.deployments.refusals import MembersMissing, NeededByEnsemble
+from apps.deployments.selectors.drift import desired_versions
+from apps.deployments.selectors.ensembles import ensembles_on, members_of
+from apps.deployments.selectors.placements import placements
+from apps.registry.models import Version
+
+
+def refuse_without_members(version: Version, *, environment: str) -> None:
+    """MembersMissing when what the version is made of is not live there: loading it would load them unasked."""
+    members = members_of(version)
+    if not members:
+        return
+    live = {placement.model.name: desired_versions(placement) for placement in placements(environment=environment)}
+    missing = [
+        member.model if member.version is None else f"{member.model} version {member.version}"
+        for member in members
+        if not live.get(member.model) or (member.version is not None and member.version not in live[member.model])
+    ]
+    if missing:
+        raise MembersMissing(f"{version} needs {', '.join(missing)}, not live in {environment}", members=missing)
+
+
+def refuse_unload_of_member(placement: Placement) -> None:
+    """NeededByEnsemble: without its member an ensemble stops at once."""
+    needing = ensembles_on(placement)
+    if needing:
+        names = [one.model for one in needing]
+        raise NeededByEnsemble(f"{placement} is part of {', '.join(names)}", ensembles=names)
+
+
+def refuse_dropping_pinned(placement: Placement, wanted: Version, *, keeps_old: bool) -> None:
+    """NeededByEnsemble when an ensemble takes one version only, and that would be let go of."""
+    kept = {wanted.number}
+    if keeps_old and placement.active is not None and placement.active.number < wanted.number:
+        kept.add(placement.active.number)
+    for one in ensembles_on(placement):
+        pinned = one.pins(placement.model.name)
+        if pinned is not None and pinned not in kept:
+            raise NeededByEnsemble(
+                f"{one.model} in {placement.environment} takes version {pinned} of {placement.model} only",
+                hint=f"Promote a version of {one.model} first that takes another one.",
+                ensembles=[one.model],
+            )
+
+
+def needs_standby(placement: Placement) -> bool:
+    """Whether an ensemble takes the very version that is kept hot."""
+    number = placement.standby.number if placement.standby else None
+    return number is not None and any(one.pins(placement.model.name) == number for one in ensembles_on(placement))

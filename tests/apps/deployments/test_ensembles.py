@@ -1,0 +1,69 @@
+"""What ensembles demand of the models they are made of."""
+
+import pytest
+
+from apps.common.actor import COMMAND
+from apps.deployments import services
+from apps.deployments.refusals import MembersMissing, NeededByEnsemble
+from apps.deployments.selectors.ensembles import live_ensembles
+from apps.serving import backends
+from apps.serving.protocol import Member
+from tests.apps.deployments.test_reconciler import look_again, lose
+from tests.factories.fleets import FleetRows
+
+
+def steps(*members: tuple[str, int]) -> dict[str, object]:
+    told = [{"model_name": model, "model_version": str(version)} for model, version in members]
+    return {"name": "ens", "platform": "ensemble", "ensemble_scheduling": {"step": told}}
+
+
+@pytest.fixture
+def ensemble(rows: FleetRows) -> FleetRows:
+    """`ens`, made of digits, live in prod."""
+    rows.model("ens")
+    rows.version("ens", 1, config=steps(("digits", -1)))
+    rows.placed("ens", "prod", 1)
+    return rows
+
+
+def test_members_are_read_from_the_steps_once_each_with_the_version_they_name() -> None:
+    read = backends.get("triton").CONFIG.members
+
+    assert read(steps(("prep", -1), ("core", 3), ("prep", -1))) == (Member("prep"), Member("core", 3))
+    assert read({"name": "plain", "backend": "python"}) == ()
+
+
+def test_only_ensembles_are_found_among_what_is_live(ensemble: FleetRows) -> None:
+    (found,) = live_ensembles(ensemble.environments["prod"])
+
+    assert (found.model, found.number, found.members) == ("ens", 1, (Member("digits"),))
+
+
+def test_an_ensemble_whose_members_are_not_live_is_refused(rows: FleetRows) -> None:
+    rows.model("ens")
+    rows.version("ens", 1, config=steps(("digits", 2), ("prep", -1)))
+
+    with pytest.raises(MembersMissing) as refused:
+        services.promote(COMMAND, environment="prod", model="ens", version=1)
+
+    assert refused.value.facts["members"] == ["digits version 2", "prep"]
+
+
+def test_a_member_of_a_live_ensemble_is_not_unloaded(ensemble: FleetRows) -> None:
+    with pytest.raises(NeededByEnsemble, match="ens"):
+        services.unload(COMMAND, environment="prod", model="digits", reason="not needed")
+
+
+def test_promoting_a_member_ends_with_its_ensembles(ensemble: FleetRows) -> None:
+    member = services.promote(COMMAND, environment="prod", model="digits", version=2)
+
+    assert {run.recipe[-1] for run in member.runs.all()} == {"ensembles"}
+
+
+def test_members_heal_before_their_ensemble(ensemble: FleetRows) -> None:
+    lose("prod-2")
+
+    look_again(ensemble)
+
+    kept = {row.model: row.why_not for row in ensemble.servers["prod-2"].drift.all()}
+    assert kept == {"digits": "", "ens": "its members come first: digits"}

@@ -1,0 +1,35 @@
+"""Hold the live ensembles that the model is a member of against their own golden samples: clients ask those."""
+
+from apps.deployments.refusals import EnsembleBroken
+from worker.context import Context
+from worker.outcomes import Done, Outcome, Wait
+from worker.steps._requests import differences
+
+# The server takes an ensemble down and up again by itself while a member of it changes.
+READY_WITHIN_S = 10.0
+
+
+def run(context: Context) -> Outcome:
+    """After the switch, because an ensemble reaches its members by name: a failure turns the member's rollout back."""
+    work = context.work
+    tried: dict[str, int] = {}
+    for ensemble, samples in work.ensembles:
+        if not context.backend.is_ready(ensemble.model, ensemble.number):
+            if context.seconds_in_step() < READY_WITHIN_S:
+                return Wait(0.3, f"{work.server.name}: {ensemble.model} {ensemble.number} is not ready yet")
+            raise _broken(context, ensemble.model, ensemble.number, ["it is no longer ready"])
+        golden = [sample for sample in samples if sample.is_golden]
+        found = [text for sample in golden for text in differences(context, ensemble.model, ensemble.number, sample)]
+        if found:
+            raise _broken(context, ensemble.model, ensemble.number, found)
+        tried[ensemble.model] = len(golden)
+    return Done({"ensembles": tried})
+
+
+def _broken(context: Context, model: str, number: int, found: list[str]) -> EnsembleBroken:
+    work = context.work
+    return EnsembleBroken(
+        f"{work.server.name}: {model} {number}, made of {work.model} {context.new.number}: {'; '.join(found[:3])}",
+        reason="\n".join(found[:100]),
+        ensemble=model,
+    )
