@@ -17,7 +17,7 @@ from apps.deployments import selectors as deployments
 from apps.fleet import connecting, repositories
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
-from apps.registry import samples
+from apps.registry import fitting, samples
 from apps.registry import selectors as registry
 from apps.registry import services as registry_services
 from apps.serving import backends
@@ -50,6 +50,7 @@ DUE: tuple[tuple[str, str, Callable[[datetime], Iterable[Any]]], ...] = (
     ("conch.fetch_version", "version_id", registry_services.due_fetches),
     ("conch.finish_upload", "upload", registry_services.due_uploads),
     ("conch.check_version", "version_id", registry_services.due_versions),
+    ("conch.capture_golden", "sample_id", registry.due_captures),
     ("conch.introduce_server", "server_id", fleet_services.sweep_servers),
     ("conch.answer_trial", "trial_id", services.sweep_trials),
 )
@@ -93,17 +94,27 @@ def warm_due(now: datetime) -> None:
 
 
 def _warm_ups(placement: Any) -> list[_WarmUp]:
-    sample = registry.samples(placement.model.name).first()
+    sample = _fitting_sample(placement)
     servers = fleet.servers(environment=placement.environment.name, state="active")
     asked = [(server, _warm_inputs(placement, server.kind, sample)) for server in servers]
     return [_WarmUp(placement, server, inputs) for server, inputs in asked if inputs]
 
 
+def _fitting_sample(placement: Any) -> Any:
+    """The model's first sample that the live version can take, None where there is none."""
+    found = registry.samples(placement.model.name)
+    signature = placement.active.signature
+    return next((one for one in found if not fitting.misfits(one.inputs, one.outputs, signature)), None)
+
+
 def _warm_inputs(placement: Any, kind: str, sample: Any) -> list[Tensor]:
-    """The model's first sample, else zeros made from its configuration as that kind of server reads it."""
+    """The sample, else zeros made from the configuration as that kind of server reads it; none where neither suits."""
+    config_format = backends.get(kind).CONFIG
+    if config_format.cannot_ask(placement.active.config):
+        return []
     if sample is not None:
         return samples.to_tensors(sample.inputs)
-    return backends.get(kind).CONFIG.example_inputs(placement.active.config)
+    return config_format.example_inputs(placement.active.config)
 
 
 def _warm(one: _WarmUp) -> tuple[int | None, str]:

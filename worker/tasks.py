@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.deployments import services as deployments
 from apps.fleet import services as fleet
 from apps.registry import services as registry
-from worker import clock, engine, judging, parts, trials
+from worker import captures, clock, engine, judging, parts, trials
 
 
 @shared_task(name="conch.advance_run")
@@ -31,6 +31,12 @@ def answer_trial(*, trial_id: int, **_: object) -> None:
 def judge_rollout(*, rollout_id: int, **_: object) -> None:
     """Judge those of a rollout's gates that are due."""
     judging.judge_rollout(rollout_id, now=timezone.now())
+
+
+@shared_task(name="conch.capture_golden")
+def capture_golden(*, sample_id: int, **_: object) -> None:
+    """Take a sample's expected outputs from the version that is live."""
+    captures.capture_golden(sample_id)
 
 
 @shared_task(name="conch.check_version")

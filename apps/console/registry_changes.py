@@ -1,20 +1,17 @@
-"""Changing the registry: models, versions, samples, aliases."""
+"""Changing the registry: models, versions, aliases."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from apps.access import services as access
 from apps.console.door import Question, actor, ask
-from apps.console.forms.access import ReasonlessForm
-from apps.console.forms.registry import AliasForm, FetchForm, ModelForm, SampleForm, UploadForm
-from apps.console.shown.words import count
+from apps.console.forms.registry import AliasForm, FetchForm, ModelForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
 from apps.registry.errors import UploadTooLarge
@@ -128,48 +125,6 @@ def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
         )
         return reverse("console:version", args=[name, version.number])
 
-    return ask(request, question, form, act, section="models")
-
-
-def add_sample(request: HttpRequest, name: str) -> HttpResponse:
-    """Keep input tensors, and what should come out."""
-    registry.get_model(name)
-    form = SampleForm(request.POST or None)
-    question = Question(
-        f"Add a sample to {name}",
-        "Add sample",
-        _page(name),
-        intro="Samples warm new versions up. With expected outputs they also decide whether a version is right.",
-    )
-
-    def act(given: Mapping[str, Any]) -> str:
-        services.add_sample(
-            actor(request), model=name, name=given["name"], inputs=given["inputs"], outputs=given["outputs"]
-        )
-        return _page(name)
-
-    return ask(request, question, form, act, section="models")
-
-
-def remove_sample(request: HttpRequest, name: str, sample: str) -> HttpResponse:
-    """Forget a sample."""
-    registry.get_model(name)
-    samples = list(registry.samples(name))
-    left = sum(one.is_golden for one in samples if one.name != sample)
-    question = Question(
-        f"Remove sample {sample}",
-        f"Remove {sample}",
-        _page(name),
-        consequences=(f"{count(left, 'golden sample')} of {name} will be left to judge new versions by.",),
-        is_dangerous=True,
-    )
-
-    def act(_: Mapping[str, Any]) -> str:
-        services.remove_sample(actor(request), model=name, name=sample)
-        messages.success(request, f"Sample {sample} is removed.")
-        return _page(name)
-
-    form = ReasonlessForm(request.POST if request.method == "POST" else None)
     return ask(request, question, form, act, section="models")
 
 

@@ -16,6 +16,7 @@ from apps.console import (
     overlays,
     policies,
     registry,
+    samples,
     search,
     trials,
 )
@@ -49,8 +50,8 @@ urlpatterns = [
     page("models/<str:name>/change/", change_registry.change_model, "change_model"),
     page("models/<str:name>/upload/", change_registry.upload_version, "upload"),
     page("models/<str:name>/fetch/", change_registry.fetch_version, "fetch"),
-    page("models/<str:name>/samples/add/", change_registry.add_sample, "add_sample"),
-    page("models/<str:name>/samples/<str:sample>/remove/", change_registry.remove_sample, "remove_sample"),
+    page("models/<str:name>/samples/add/", samples.add_sample, "add_sample"),
+    page("models/<str:name>/samples/<str:sample>/remove/", samples.remove_sample, "remove_sample"),
     page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),
     page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
     page("models/<str:name>/versions/<int:number>/compare/", registry.compare, "compare"),

@@ -397,6 +397,15 @@ class NothingToSend(Invalid):
     hint = "Give the inputs, or the name of a sample. Sequence and decoupled models take no made-up ones."
 
 
+class AnswersVary(ControlPlaneError):
+    """The live version answers the same request differently: no answer of it can be the expected one."""
+
+    code = "answers_vary"
+    http_status = 422
+    title = "The answers to one request differ"
+    hint = "Compare by label, or with wider tolerances, or give the expected outputs yourself."
+
+
 class TrialLost(ControlPlaneError):
     """The worker that asked ended before it could tell the answer."""
 

@@ -84,6 +84,14 @@ class SampleInvalid(Invalid):
     title = "The sample is not valid"
 
 
+class SampleMisfit(SampleInvalid):
+    """No ready version of the model could take the sample, or give what it expects."""
+
+    code = "sample_misfit"
+    title = "The sample fits no ready version"
+    hint = "The shape is the one on the wire: with the batch dimension in front where the model batches."
+
+
 class UploadTooLarge(ControlPlaneError):
     """More bytes than this installation takes in one upload."""
 

@@ -182,13 +182,17 @@ class Alias(models.Model):
 class Sample(models.Model):
     """Named input tensors; with expected outputs it is a golden one.
 
-    `inputs` and `outputs` are lists of {name, datatype, shape, data}; an output may carry `atol` and `rtol`.
+    `inputs` and `outputs` are lists of {name, datatype, shape, data}; an output may carry how it is compared.
+    `capture` tells of outputs that are, or were, taken from a live version: {environment, tolerances}, then
+    {version, server, at} or {error}. `capture_due_at` is when a worker should look, None when none needs to.
     """
 
     model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="samples")
     name = models.CharField(max_length=128)
     inputs = models.JSONField()
     outputs = models.JSONField(default=list)
+    capture = models.JSONField(default=dict)
+    capture_due_at = models.DateTimeField(null=True, db_index=True)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.CharField(max_length=200, blank=True)
 

@@ -1,9 +1,11 @@
 """Sample tensors between JSON and arrays, and whether an answer is the expected one. Pure.
 
 An entry is {name, datatype, shape, data}: the shape as it goes over the wire, batch dimension
-included; `data` flat or nested, row by row. An expected output may carry `atol` and `rtol`.
+included; `data` flat or nested, row by row. Of BYTES a value is text, or {"b64": "..."} where it is none. An expected
+output may carry `atol` and `rtol`, or `compare: "label"`: then the largest value's place along the last axis counts.
 """
 
+import base64
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -34,6 +36,7 @@ MAX_RANK = 16
 MAX_ELEMENTS = 1_000_000
 MAX_NAME_CHARS = 255
 SHOWN_BYTES = 2_000
+COMPARISONS = ("values", "label")
 DEFAULT_ATOL, DEFAULT_RTOL = 1e-5, 1e-3
 
 
@@ -52,7 +55,8 @@ def clean_entries(entries: Any, *, what: str, are_expected: bool = False) -> lis
 def _clean(entry: Any, where: str, is_expected: bool) -> dict[str, Any]:  # noqa: FBT001
     if not isinstance(entry, Mapping):
         raise SampleInvalid(f"{where} is not an object", field=where)
-    strange = set(entry) - {"name", "datatype", "shape", "data", *(("atol", "rtol") if is_expected else ())}
+    more = ("atol", "rtol", "compare") if is_expected else ()
+    strange = set(entry) - {"name", "datatype", "shape", "data", *more}
     if strange:
         raise SampleInvalid(f"{where} has no field {printable(str(min(strange)), limit=60)!r}", field=where)
     name, datatype = entry.get("name"), entry.get("datatype")
@@ -63,7 +67,7 @@ def _clean(entry: Any, where: str, is_expected: bool) -> dict[str, Any]:  # noqa
     shape = _clean_shape(entry.get("shape"), where)
     data = _clean_data(entry.get("data"), str(datatype), shape, where)
     cleaned = {"name": name, "datatype": datatype, "shape": shape, "data": data}
-    return cleaned | _tolerances(entry, where) if is_expected and datatype in FLOATS else cleaned
+    return cleaned | clean_tolerances(entry, str(datatype), where) if is_expected else cleaned
 
 
 def _clean_shape(shape: Any, where: str) -> list[int]:
@@ -104,7 +108,7 @@ def _fits(value: Any, datatype: str) -> bool:
     if datatype == "BOOL":
         return isinstance(value, bool)
     if datatype == "BYTES":
-        return isinstance(value, str) and "\x00" not in value
+        return (isinstance(value, str) and "\x00" not in value) or _is_base64(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     if datatype in INTEGERS:
@@ -113,12 +117,32 @@ def _fits(value: Any, datatype: str) -> bool:
     return _is_finite(value, datatype)
 
 
+def _is_base64(value: Any) -> bool:
+    if not isinstance(value, Mapping) or set(value) != {"b64"} or not isinstance(value["b64"], str):
+        return False
+    try:
+        base64.b64decode(value["b64"], validate=True)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_finite(value: float, datatype: str) -> bool:
     """JSON has no infinity, and a value beyond the datatype's range would become one."""
     try:
         return abs(float(value)) <= float(np.finfo(FLOATS[datatype]).max)
     except OverflowError:
         return False
+
+
+def clean_tolerances(entry: Mapping[str, Any], datatype: str, where: str) -> dict[str, Any]:
+    """How an output of that datatype is compared; what is not a float is compared exactly, or by its label."""
+    compare = entry.get("compare", "values")
+    if compare not in COMPARISONS:
+        raise SampleInvalid(f"{where}.compare is not one of {', '.join(COMPARISONS)}", field=f"{where}.compare")
+    if compare == "label":
+        return {"compare": compare}
+    return _tolerances(entry, where) if datatype in FLOATS else {}
 
 
 def _tolerances(entry: Mapping[str, Any], where: str) -> dict[str, float]:
@@ -140,10 +164,30 @@ def to_array(entry: Mapping[str, Any]) -> NDArray[Any]:
     datatype, shape = entry["datatype"], entry["shape"]
     if datatype == "BYTES":
         values = np.empty(len(entry["data"]), dtype=np.object_)
-        values[:] = [value.encode() for value in entry["data"]]
+        values[:] = [
+            value.encode() if isinstance(value, str) else base64.b64decode(value["b64"]) for value in entry["data"]
+        ]
         return values.reshape(shape)
     kinds = {"BOOL": np.bool_, **INTEGERS, **FLOATS}
     return np.array(entry["data"], dtype=kinds[datatype]).reshape(shape)
+
+
+def entry_of(name: str, datatype: str, array: NDArray[Any]) -> dict[str, Any]:
+    """An array as an entry that `to_array` makes the same array of; SampleInvalid where JSON cannot hold it."""
+    values = [_kept(value) for value in array.reshape(-1).tolist()]
+    return _clean(
+        {"name": name, "datatype": datatype, "shape": list(array.shape), "data": values}, name, is_expected=False
+    )
+
+
+def _kept(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = "\x00"
+    return {"b64": base64.b64encode(value).decode()} if "\x00" in text else text
 
 
 def whole_entry(tensor: Tensor) -> dict[str, Any]:
@@ -157,14 +201,14 @@ def to_entry(name: str, array: NDArray[Any], *, most_values: int) -> dict[str, A
     flat = array.reshape(-1)[:most_values]
     return {
         "name": printable(name, limit=MAX_NAME_CHARS),
-        "datatype": _datatype_of(array),
+        "datatype": datatype_of(array),
         "shape": list(array.shape),
         "data": [_plain(value) for value in flat.tolist()],
         "is_cut": array.size > most_values,
     }
 
 
-def _datatype_of(array: NDArray[Any]) -> str:
+def datatype_of(array: NDArray[Any]) -> str:
     """BF16 is float32 here, and so is told as FP32."""
     kinds = {np.dtype(kind): name for name, kind in {"BOOL": np.bool_, **INTEGERS, **FLOATS}.items() if name != "BF16"}
     return kinds.get(array.dtype, "BYTES")
@@ -176,49 +220,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if isinstance(value, bool | int | float) else printable(str(value), limit=SHOWN_BYTES)
-
-
-def matches(expected: Mapping[str, Any], array: NDArray[Any]) -> str | None:
-    """What is different from the expected output, None when nothing is.
-
-    Floats within atol + rtol * |expected|; integers, booleans and BYTES exactly.
-    """
-    name = expected["name"]
-    wanted = to_array(expected)
-    if tuple(array.shape) != wanted.shape:
-        return f"{name}: the shape is {list(array.shape)}, expected {list(wanted.shape)}"
-    if expected["datatype"] in FLOATS:
-        return _float_difference(expected, wanted, array)
-    got = _as_bytes(array) if expected["datatype"] == "BYTES" else array
-    return _difference(name, wanted, got, np.asarray(wanted != got, dtype=np.bool_))
-
-
-def _float_difference(expected: Mapping[str, Any], wanted: NDArray[Any], got: NDArray[Any]) -> str | None:
-    if not np.issubdtype(got.dtype, np.number):
-        return f"{expected['name']}: the answer is no {expected['datatype']}"
-    atol, rtol = expected.get("atol", DEFAULT_ATOL), expected.get("rtol", DEFAULT_RTOL)
-    wanted, got = wanted.astype(np.float64), got.astype(np.float64)
-    is_off = ~np.isclose(got, wanted, atol=atol, rtol=rtol)
-    return _difference(expected["name"], wanted, got, is_off, within=f" (atol {atol:g}, rtol {rtol:g})")
-
-
-def _difference(
-    name: str, wanted: NDArray[Any], got: NDArray[Any], is_off: NDArray[np.bool_], within: str = ""
-) -> str | None:
-    if not is_off.any():
-        return None
-    first = tuple(int(position) for position in np.argwhere(is_off)[0])
-    shown = f"at {list(first)} it is {_shown(got[first])}, expected {_shown(wanted[first])}"
-    return f"{name}: {int(is_off.sum()):,} of {is_off.size:,} values differ; {shown}{within}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bytes):
-        return printable(repr(value.decode(errors="replace")), limit=80)
-    return f"{value:.6g}" if isinstance(value, float | np.floating) else printable(str(value), limit=80)
-
-
-def _as_bytes(array: NDArray[Any]) -> NDArray[Any]:
-    flat = np.empty(array.size, dtype=np.object_)
-    flat[:] = [value if isinstance(value, bytes) else str(value).encode() for value in array.reshape(-1).tolist()]
-    return flat.reshape(array.shape)

@@ -1,13 +1,16 @@
 """Reading models, versions, aliases and samples."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Max, Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from apps.common.actor import Actor
+from apps.registry import fitting
 from apps.registry.comparison import Comparison, compare
 from apps.registry.errors import (
     ArtifactUnknown,
@@ -19,9 +22,12 @@ from apps.registry.errors import (
     VersionUnknown,
 )
 from apps.registry.models import Alias, Artifact, Model, Sample, Upload, Version
+from apps.registry.states import VersionState
 
 # Columns that no list shows.
 LARGE = ("config", "config_text", "signature", "remarks", "notes")
+# Versions that a sample is held against.
+JUDGED = 50
 # As many as a version's number can have and still fit its column.
 NUMBER_DIGITS = 18
 # Fewer digits of a digest or commit tell nothing.
@@ -98,6 +104,26 @@ def aliases(model_name: str) -> QuerySet[Alias]:
 def samples(model_name: str) -> QuerySet[Sample]:
     """A model's samples, by name."""
     return Sample.objects.select_related("model").filter(model__name=model_name).order_by("name")
+
+
+def fits(
+    model: Model, inputs: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]]
+) -> dict[int, list[str]]:
+    """Each of the newest ready versions with why the tensors do not fit it; no reason where they do."""
+    ready = Version.objects.filter(model=model, state=VersionState.READY).order_by("-number")
+    return {
+        number: fitting.misfits(inputs, outputs, signature, is_ragged=_is_ragged(config))
+        for number, signature, config in ready.values_list("number", "signature", "config")[:JUDGED]
+    }
+
+
+def _is_ragged(config: Mapping[str, Any]) -> bool:
+    return any(tensor.get("allow_ragged_batch") for tensor in config.get("input", ()))
+
+
+def due_captures(now: datetime) -> list[int]:
+    """Samples whose outputs are still to be taken, and that nobody is at."""
+    return list(Sample.objects.filter(capture_due_at__lte=now).order_by("pk").values_list("pk", flat=True))
 
 
 def get_sample(model_name: str, name: str) -> Sample:

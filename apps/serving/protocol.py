@@ -214,6 +214,9 @@ class ConfigFormat(Protocol):
     def is_applied(self, running: Mapping[str, Any], *, was: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
         """Whether a server whose version ran `was` now runs `wanted`, by its own word."""
 
+    def cannot_ask(self, config: Mapping[str, Any]) -> str:
+        """In words, why single plain requests do not suit the model; empty where they do."""
+
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
 

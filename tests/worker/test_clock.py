@@ -26,7 +26,7 @@ def test_a_warm_up_that_failed_says_why_for_each_server(transactional_db: None) 
         rows.server(name, "prod", grpc=f"127.0.0.1:{free_port()}")
     rows.model("digits")
     rows.version("digits", 1)
-    pixels = {"name": "pixels", "datatype": "FP32", "shape": [1, 1], "data": [0]}
+    pixels = {"name": "pixels", "datatype": "FP32", "shape": [1, 64], "data": [0] * 64}
     registry.add_sample(COMMAND, model="digits", name="zero", inputs=[pixels])
     placement = rows.placed("digits", "prod", 1)
     services.schedule_warmup(COMMAND, environment="prod", model="digits", every_s=60)

@@ -6,7 +6,8 @@ from typing import Any
 
 from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments.errors import GoldenMismatch, WarmupFailed
-from apps.registry import samples
+from apps.registry import fitting, samples
+from apps.registry.golden import matches
 from apps.serving.errors import InferenceFailed
 from apps.serving.protocol import Answer
 from worker.context import Context
@@ -28,6 +29,9 @@ class Warmth:
 def warm(context: Context, model: str, number: int) -> Warmth:
     """Send zeros made from the configuration and the model's samples, each several times, to one version."""
     work, new = context.work, context.new
+    reason = work.config_format.cannot_ask(new.config)
+    if reason:
+        return Warmth([], takes_zeros=False, remark=reason)
     latencies: list[int] = []
     zeros = work.config_format.example_inputs(new.config)
     remark = "" if zeros else "this kind of model takes no made-up inputs"
@@ -37,29 +41,51 @@ def warm(context: Context, model: str, number: int) -> Warmth:
         except InferenceFailed as error:
             remark = printable(f"zeros are refused: {error.message}", limit=SHOWN_CHARS)
     takes_zeros = bool(zeros) and not remark
-    for sample in work.samples[:MOST_SAMPLES]:
+    fit, _ = _fitting(context)
+    for sample in fit[:MOST_SAMPLES]:
         try:
             latencies += [_ask(context, model, number, samples.to_tensors(sample.inputs)) for _ in range(2)]
         except InferenceFailed as error:
             raise WarmupFailed(
                 f"{work.server.name}: {model} {number}, {sample}: {error.message}", **error.facts
             ) from error
-    if zeros and not takes_zeros and not work.samples:
+    if zeros and not takes_zeros and not fit:
         raise WarmupFailed(f"{work.server.name}: {model} {number}: {remark}")
     return Warmth(latencies, takes_zeros, remark)
 
 
 def check_golden(context: Context, model: str, number: int) -> dict[str, Any]:
     """Hold the version against every golden sample; GoldenMismatch names the first differences."""
-    golden = [sample for sample in context.work.samples if sample.is_golden]
+    where = f"{context.work.server.name}: {context.work.model} {number}"
+    reason = context.work.config_format.cannot_ask(context.new.config)
+    if reason:
+        return {"golden": 0, "unchecked": reason}
+    fit, unfit = _fitting(context)
+    golden = [sample for sample in fit if sample.is_golden]
+    if not golden and any(sample.is_golden for sample in context.work.samples):
+        raise GoldenMismatch(
+            f"{where}: no golden sample fits this version: {'; '.join(unfit[:3])}",
+            hint="Add a golden sample for its inputs and outputs; nothing tells whether its answers are right.",
+        )
     found = [text for sample in golden for text in differences(context, model, number, sample)]
     if found:
-        where = f"{context.work.server.name}: {context.work.model} {number}"
         raise GoldenMismatch(
             f"{where}: {len(found)} of {len(golden)} golden answers differ: {'; '.join(found[:3])}",
             reason="\n".join(found[:100]),
         )
-    return {"golden": len(golden)}
+    return {"golden": len(golden), **({"unfit": unfit} if unfit else {})}
+
+
+def _fitting(context: Context) -> tuple[list[Any], list[str]]:
+    """The model's samples that this version can take, and in words why it cannot take the others."""
+    signature = context.new.signature
+    is_ragged = any(tensor.get("allow_ragged_batch") for tensor in context.new.config.get("input", ()))
+    judged = [
+        (one, fitting.misfits(one.inputs, one.outputs, signature, is_ragged=is_ragged)) for one in context.work.samples
+    ]
+    return [one for one, faults in judged if not faults], [
+        f"{one.name}: {faults[0]}" for one, faults in judged if faults
+    ]
 
 
 def differences(context: Context, model: str, number: int, sample: Any) -> Iterable[str]:
@@ -76,7 +102,7 @@ def differences(context: Context, model: str, number: int, sample: Any) -> Itera
 
 def _difference(expected: dict[str, Any], answer: Answer) -> str | None:
     got = answer.outputs.get(expected["name"])
-    return f"there is no output {expected['name']}" if got is None else samples.matches(expected, got)
+    return f"there is no output {expected['name']}" if got is None else matches(expected, got)
 
 
 def _ask(context: Context, model: str, number: int, inputs: list[Any]) -> int:

@@ -1,6 +1,5 @@
-"""Models, their aliases and samples."""
+"""Models and their aliases."""
 
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,8 +13,6 @@ from apps.api.shapes.registry import (
     ModelFilter,
     ModelRegistration,
     ModelShape,
-    SampleAddition,
-    SampleShape,
 )
 from apps.common.names import BadName
 from apps.registry import errors, selectors, services
@@ -77,36 +74,3 @@ class Alias(ApiView):
         """At a version of the model; it is made when it is new."""
         wanted = asked(AliasTarget, request)
         return Response(self.shape(AliasShape, services.point_alias(self.actor(), model=name, alias=alias, **wanted)))
-
-
-class Samples(ApiView):
-    """Inputs to warm up with and, where the answers are known, to check against."""
-
-    @described("List samples", gives=SampleShape, is_page=True, errors=[errors.ModelUnknown])
-    def get(self, request: Request, name: str) -> Response:
-        """By name, with their tensors."""
-        selectors.get_model(name)
-        return self.page(selectors.samples(name), SampleShape, ordering=["name"])
-
-    @described(
-        "Add a sample",
-        takes=SampleAddition,
-        gives=SampleShape,
-        status=201,
-        errors=[BadName, errors.ModelUnknown, errors.SampleTaken, errors.SampleInvalid],
-    )
-    @idempotent()
-    def post(self, request: Request, name: str) -> Response:
-        """With `outputs` it is golden: a version that answers otherwise is never promoted."""
-        made = services.add_sample(self.actor(), model=name, **asked(SampleAddition, request))
-        return self.created(self.shape(SampleShape, made))
-
-
-class Sample(ApiView):
-    """One sample."""
-
-    @described("Remove a sample", gives=None, status=204, errors=[errors.ModelUnknown, errors.SampleUnknown])
-    def delete(self, request: Request, name: str, sample: str) -> Response:
-        """Later versions are not checked against it any more."""
-        services.remove_sample(self.actor(), model=name, name=sample)
-        return Response(status=status.HTTP_204_NO_CONTENT)

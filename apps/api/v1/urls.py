@@ -15,6 +15,7 @@ from apps.api.v1 import (
     problems,
     registry,
     rollouts,
+    samples,
     servers,
     trials,
     uploads,
@@ -38,8 +39,10 @@ REGISTRY: Paths = [
     path("uploads/<name:upload_id>", uploads.Upload.as_view(), name="upload"),
     path("artifacts/<name:sha256>", uploads.Artifact.as_view(), name="artifact"),
     path("models/<name:name>/aliases/<name:alias>", registry.Alias.as_view(), name="alias"),
-    path("models/<name:name>/samples", registry.Samples.as_view(), name="samples"),
-    path("models/<name:name>/samples/<name:sample>", registry.Sample.as_view(), name="sample"),
+    path("models/<name:name>/samples", samples.Samples.as_view(), name="samples"),
+    path("models/<name:name>/samples/<name:sample>", samples.Sample.as_view(), name="sample"),
+    path("models/<name:name>/sample-files", samples.SampleFilesUpload.as_view(), name="sample-files"),
+    path("models/<name:name>/sample-captures", samples.SampleCaptures.as_view(), name="sample-captures"),
 ]
 FLEET: Paths = [
     path("environments", fleet.Environments.as_view(), name="environments"),

@@ -1,14 +1,11 @@
 """Forms for models, uploads, samples and aliases."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
 from apps.console.forms.base import choose
-
-SAMPLE_INPUTS = '[{"name": "pixels", "datatype": "FP32", "shape": [64], "data": [0, 0, 5]}]'
 
 
 class ModelForm(forms.Form):
@@ -81,30 +78,6 @@ class FetchForm(forms.Form):
     notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
 
 
-class SampleForm(forms.Form):
-    """Named input tensors; with expected outputs they are golden."""
-
-    name = forms.CharField(max_length=128)
-    inputs = forms.CharField(
-        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "placeholder": SAMPLE_INPUTS}),
-        help_text="JSON: a list of {name, datatype, shape, data}.",
-    )
-    outputs = forms.CharField(
-        label="Expected outputs",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="The same, with atol and rtol where numbers may differ. Given: every new version must answer so.",
-    )
-
-    def clean_inputs(self) -> list[Any]:
-        """The inputs as JSON tells them."""
-        return _tensors(self.cleaned_data["inputs"])
-
-    def clean_outputs(self) -> list[Any]:
-        """The outputs as JSON tells them; none is none."""
-        return _tensors(self.cleaned_data["outputs"] or "[]")
-
-
 class AliasForm(forms.Form):
     """A movable name for a version."""
 
@@ -114,13 +87,3 @@ class AliasForm(forms.Form):
     def __init__(self, *args: Any, versions: Iterable[int], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose(self, "version", [(number, str(number)) for number in versions])
-
-
-def _tensors(text: str) -> list[Any]:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise forms.ValidationError(f"This is not JSON: {error}") from error
-    if not isinstance(found, list):
-        raise forms.ValidationError("Give a list of tensors.")
-    return found

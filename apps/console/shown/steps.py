@@ -68,5 +68,7 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "loads": lambda value: "" if value else "nothing to load",
     "free_bytes": lambda value: f"{as_size(value)} free",
     "remark": str,
+    "unchecked": str,
+    "unfit": lambda value: f"does not fit: {_plain(value)}",
     "waiting_for": str,
 }

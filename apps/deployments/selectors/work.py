@@ -29,6 +29,7 @@ class Candidate:
     pk: int
     number: int
     config: Mapping[str, Any]
+    signature: Mapping[str, Any]
     artifact: Path
     files: list[dict[str, Any]]
     warmup: list[dict[str, Any]] | None
@@ -164,6 +165,7 @@ def candidate(
         pk=version.pk,
         number=version.number,
         config=config_format.merge(version.config, overlay.document if overlay else {}),
+        signature=version.signature,
         artifact=registry.artifact_directory(artifact),
         files=artifact.files,
         warmup=proven.get(version.pk),

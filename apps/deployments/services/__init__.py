@@ -3,6 +3,7 @@
 from apps.deployments.services.aborting import abort
 from apps.deployments.services.archiving import archive_version
 from apps.deployments.services.bans import lift_ban
+from apps.deployments.services.captures import capture_golden
 from apps.deployments.services.clock import (
     claim_due_warmups,
     forget_old_probes,
@@ -43,6 +44,7 @@ __all__ = [
     "archive_version",
     "begin_step",
     "begin_trial",
+    "capture_golden",
     "change_policy",
     "claim_due_warmups",
     "claim_look",

@@ -7,7 +7,15 @@ from apps.registry.services.limits import largest_upload, require_small, upload_
 from apps.registry.services.models import point_alias, register_model, update_model
 from apps.registry.services.receiving import Checksum, Sending, append_upload, due_uploads, finish_upload
 from apps.registry.services.references import add_version_from
-from apps.registry.services.samples import add_sample, remove_sample
+from apps.registry.services.samples import (
+    add_sample,
+    add_sample_from_files,
+    claim_capture,
+    end_capture,
+    read_files,
+    remove_sample,
+    with_tolerances,
+)
 from apps.registry.services.uploads import Announced, add_known_version, begin_upload, discard_upload, sweep_uploads
 from apps.registry.services.versions import Wanted, add_version
 
@@ -20,19 +28,23 @@ __all__ = [
     "Wanted",
     "add_known_version",
     "add_sample",
+    "add_sample_from_files",
     "add_version",
     "add_version_from",
     "append_upload",
     "begin_upload",
     "check_version",
+    "claim_capture",
     "discard_upload",
     "due_fetches",
     "due_uploads",
     "due_versions",
+    "end_capture",
     "fetch_version",
     "finish_upload",
     "largest_upload",
     "point_alias",
+    "read_files",
     "register_model",
     "remove_sample",
     "require_small",
@@ -40,4 +52,5 @@ __all__ = [
     "sweep_uploads",
     "update_model",
     "upload_limit",
+    "with_tolerances",
 ]

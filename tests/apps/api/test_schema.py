@@ -18,6 +18,8 @@ STARTING = {
     "/api/v1/models",
     "/api/v1/models/{name}/versions",
     "/api/v1/models/{name}/samples",
+    "/api/v1/models/{name}/sample-files",
+    "/api/v1/models/{name}/sample-captures",
     "/api/v1/servers",
     "/api/v1/servers/{name}/recheck",
     "/api/v1/servers/{name}/reconcile",

@@ -10,6 +10,7 @@ PAGES = (
     MODEL,
     f"{MODEL}change/",
     f"{MODEL}upload/",
+    f"{MODEL}fetch/",
     f"{MODEL}samples/add/",
     f"{MODEL}samples/seven/remove/",
     f"{MODEL}alias/",

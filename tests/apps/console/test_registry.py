@@ -1,5 +1,6 @@
 """Registering, uploading, samples and aliases from the console."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def test_a_version_tells_how_it_did_aside(rows: FleetRows, viewer: Client) -> No
 
 
 def test_a_sample_is_kept(rows: FleetRows, operator: Client) -> None:
-    tensor = '[{"name": "pixels", "datatype": "FP32", "shape": [2], "data": [0, 1]}]'
+    tensor = json.dumps([{"name": "pixels", "datatype": "FP32", "shape": [1, 64], "data": [0] * 64}])
 
     operator.post("/models/digits/samples/add/", {"name": "two", "inputs": tensor, "outputs": ""})
 

@@ -22,7 +22,9 @@ def server_of(rows: FleetRows) -> str:
 
 def test_the_form_starts_with_the_inputs_of_the_sample_one_chose(operator: Client, rows: FleetRows) -> None:
     server_of(rows)
-    registry.add_sample(COMMAND, model="digits", name="half", inputs=PIXELS)
+    registry.add_sample(
+        COMMAND, model="digits", name="half", inputs=[{**PIXELS[0], "shape": [1, 64], "data": [0.5] * 64}]
+    )
 
     page = operator.get(f"{TRY}?sample=half").content.decode()
 

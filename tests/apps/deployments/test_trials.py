@@ -36,11 +36,13 @@ def test_a_trial_is_queued_and_told_in_the_audit(served: FleetRows) -> None:
 
 
 def test_a_sample_is_sent_by_its_name(served: FleetRows) -> None:
-    registry.add_sample(COMMAND, model="digits", name="half", inputs=PIXELS)
+    registry.add_sample(
+        COMMAND, model="digits", name="half", inputs=[{**PIXELS[0], "shape": [1, 64], "data": [0.5] * 64}]
+    )
 
     trial = services.try_version(COMMAND, **HERE, sample="half")
 
-    assert trial.inputs == [{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1]}]
+    assert trial.inputs == [{"name": "pixels", "datatype": "FP32", "shape": [1, 64], "data": [0.5] * 64}]
 
 
 def test_a_server_that_was_not_seen_to_serve_it_is_not_asked(rows: FleetRows) -> None:

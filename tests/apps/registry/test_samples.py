@@ -8,7 +8,8 @@ import pytest
 from apps.common.actor import COMMAND
 from apps.registry import selectors, services
 from apps.registry.errors import SampleInvalid, SampleTaken, SampleUnknown
-from apps.registry.samples import DATATYPES, clean_entries, matches, to_tensors
+from apps.registry.golden import matches
+from apps.registry.samples import DATATYPES, clean_entries, to_tensors
 
 
 def entry(datatype: str = "FP32", shape: Any = (2,), data: Any = (1, 2), **more: Any) -> dict[str, Any]:

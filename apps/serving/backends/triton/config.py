@@ -105,6 +105,10 @@ class PbtxtFormat:
         """Whether a server whose version ran `was` now runs `wanted`, by its own word."""
         return overlays.is_applied(running, was=was, wanted=wanted)
 
+    def cannot_ask(self, config: Mapping[str, Any]) -> str:
+        """In words, why single plain requests do not suit the model; empty where they do."""
+        return warmup.cannot_ask(config)
+
     def zero_warmup(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Warm-up entries of zeros derived from the signature; empty where the model takes none."""
         return warmup.zero_warmup(config)
@@ -160,6 +164,8 @@ def _notes(message: Any) -> list[str]:
         notes.append("version_policy is not used: Conch decides which versions are loaded.")
     if message.model_warmup:
         notes.append("model_warmup is not used: Conch derives the warm-up from the inputs, alike for all versions.")
+    if reason := warmup.cannot_ask(to_document(message)):
+        notes.append(f"{reason[0].upper()}{reason[1:]}. Its rollouts say so, and go by its readiness.")
     if message.model_repository_agents.agents:
         notes.append("model_repository_agents run on the server before each load; Conch neither checks nor needs them.")
     return notes

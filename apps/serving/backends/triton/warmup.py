@@ -43,6 +43,15 @@ def example_inputs(document: Mapping[str, Any]) -> list[Tensor]:
     ]
 
 
+def cannot_ask(document: Mapping[str, Any]) -> str:
+    """In words, why a single plain request does not suit the model; empty where it does."""
+    if document.get("model_transaction_policy", {}).get("decoupled"):
+        return "a decoupled model answers a request with any number of responses: it is neither warmed nor checked"
+    if "sequence_batching" in document:
+        return "a sequence model needs sequence ids and start flags: it is neither warmed nor checked"
+    return ""
+
+
 def check_size(document: Mapping[str, Any]) -> None:
     """ConfigUnparsable when the warm-up in `document` is larger than a server is trusted with."""
     for entry in document.get("model_warmup", ()):

@@ -1,0 +1,68 @@
+"""Adding samples from the console: typed, as files, from what is live."""
+
+import io
+
+import numpy as np
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from apps.registry.models import Sample
+from tests.factories.fleets import FleetRows
+
+PAGE = "/models/digits/samples/add/"
+
+
+def npz(**arrays: object) -> SimpleUploadedFile:
+    kept = io.BytesIO()
+    np.savez(kept, **arrays)  # type: ignore[arg-type]
+    return SimpleUploadedFile("tensors.npz", kept.getvalue())
+
+
+def test_files_make_a_golden_sample(rows: FleetRows, operator: Client) -> None:
+    sent = {
+        "name": "filed",
+        "inputs_file": npz(pixels=np.zeros((1, 64), np.float32)),
+        "outputs_file": npz(label=np.array([[7]])),
+    }
+
+    answer = operator.post(PAGE, sent)
+
+    sample = Sample.objects.get(name="filed")
+    assert answer.headers["Location"] == "/models/digits/"
+    assert (sample.outputs[0]["datatype"], sample.outputs[0]["data"]) == ("INT64", [7])
+
+
+def test_answers_are_taken_from_what_is_live(rows: FleetRows, operator: Client) -> None:
+    pixels = '[{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [0, 0]}]'.replace("2]", "64]", 1)
+    typed = pixels.replace("[0, 0]", str([0] * 64))
+
+    operator.post(PAGE, {"name": "live", "inputs": typed, "capture": "prod"})
+
+    sample = Sample.objects.get(name="live")
+    page = operator.get("/models/digits/").content.decode()
+    assert (sample.is_golden, sample.capture["environment"]) == (False, "prod")
+    assert "being taken from prod" in page
+
+
+def test_a_sample_that_fits_nothing_keeps_what_was_typed(rows: FleetRows, operator: Client) -> None:
+    typed = '[{"name": "pixel", "datatype": "FP32", "shape": [1], "data": [0]}]'
+
+    answer = operator.post(PAGE, {"name": "no", "inputs": typed})
+
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "there is no input &#x27;pixel&#x27;, only pixels" in page
+    assert "sample_misfit" in page
+
+
+def test_outputs_come_in_one_way_only(rows: FleetRows, operator: Client) -> None:
+    answer = operator.post(PAGE, {"name": "no", "inputs": "[]", "outputs": '[{"name": "y"}]', "capture": "prod"})
+
+    assert "Give the outputs in one way only." in answer.content.decode()
+    assert "Give the inputs, or choose" not in answer.content.decode()
+
+
+def test_a_sample_needs_inputs_from_somewhere(rows: FleetRows, operator: Client) -> None:
+    answer = operator.post(PAGE, {"name": "no"})
+
+    assert "Give the inputs, or choose where they are taken from." in answer.content.decode()
