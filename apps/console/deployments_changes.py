@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -49,6 +50,7 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
             for words in _promotion(home.name, deployments.policy_in(home), places.get(home.name))
         ),
         follows="version" if environment and number is None else "",
+        preview=_plan_url(name, environment, number),
     )
 
     def act(given: Mapping[str, Any]) -> str:
@@ -64,6 +66,12 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
         return reverse("console:rollout", args=[rollout.pk])
 
     return ask(request, question, form, act, section="models")
+
+
+def _plan_url(name: str, environment: str, number: int | None) -> str:
+    known = {"environment": environment, "version": number}
+    chosen = urlencode({key: value for key, value in known.items() if value})
+    return reverse("console:plan", args=[name]) + (f"?{chosen}" if chosen else "")
 
 
 def _promote_words(environment: str) -> str:

@@ -105,7 +105,8 @@ def live_page(request: HttpRequest, template: str, *parts: Part, section: str, *
 class Question:
     """A form page: its title, what pressing the button will do, in numbers, and the button's own words.
 
-    `follows` names the field whose choice the button's words end with.
+    `follows` names the field whose choice the button's words end with; `preview` is where to ask what the form as it
+    is filled in would do.
     """
 
     title: str
@@ -115,6 +116,7 @@ class Question:
     is_dangerous: bool = False
     intro: str = ""
     follows: str = ""
+    preview: str = ""
 
 
 def ask(

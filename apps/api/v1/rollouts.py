@@ -15,6 +15,7 @@ from apps.api.shapes.deployments import (
     RolloutShape,
     UnloadRequest,
 )
+from apps.api.shapes.plans import PlanShape
 from apps.api.waiting import wait_until
 from apps.deployments import errors, refusals, selectors, services
 from apps.fleet.errors import EnvironmentUnknown
@@ -60,6 +61,22 @@ class Rollouts(ApiView):
         """
         rollout = services.promote(self.actor(), **asked(PromotionRequest, request))
         return self.started(self.shape(RolloutShape, rollout))
+
+
+class RolloutPlan(ApiView):
+    """A promotion before it is asked for."""
+
+    @described(
+        "Plan a promotion",
+        takes=PromotionRequest,
+        gives=PlanShape,
+        errors=[EnvironmentUnknown, VersionUnknown],
+    )
+    def post(self, request: Request) -> Response:
+        """The same body as a promotion, answered instead of done: per server, gates, approvals, and every obstacle."""
+        return Response(
+            self.shape(PlanShape, services.plan_promotion(self.actor(), **asked(PromotionRequest, request)))
+        )
 
 
 class Rollbacks(ApiView):

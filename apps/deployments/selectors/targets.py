@@ -58,7 +58,7 @@ def hot_servers(placement: Placement, to: Version) -> frozenset[str]:
         server__observation__is_reachable=True,
     )
     kinds = dict(kept.values_list("server__name", "server__kind"))
-    agreeing = {kind for kind in set(kinds.values()) if _configs_agree(placement, to, kind=kind)}
+    agreeing = {kind for kind in set(kinds.values()) if do_stand_beside(placement, to, kind=kind)}
     return frozenset(name for name, kind in kinds.items() if kind in agreeing)
 
 
@@ -145,9 +145,11 @@ def _last_seconds(version: Version) -> float | None:
     return round(sum(seconds), 1) if seconds else None
 
 
-def _configs_agree(placement: Placement, to: Version, *, kind: str) -> bool:
+def do_stand_beside(placement: Placement, to: Version, *, kind: str) -> bool:
     """Whether both stand side by side as this environment wants them, on servers of that kind."""
-    versions = [version for version in (placement.active, to) if version is not None]
+    if placement.active is None:
+        return False
+    versions = [placement.active, to]
     proven = proven_warmups({version.pk for version in versions})
     config_format, overlay = backends.get(kind).CONFIG, placement.overlay.document if placement.overlay else {}
     configs = [

@@ -15,6 +15,7 @@ from apps.deployments.services.controls import approve, pause, resume, retry_run
 from apps.deployments.services.holds import hold, unhold
 from apps.deployments.services.judging import claim_look, keep_judgements, probes_of
 from apps.deployments.services.overlays import restore_overlay, set_overlay
+from apps.deployments.services.planning import plan_promotion
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
 from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retiring import retire_server
@@ -60,6 +61,7 @@ __all__ = [
     "note_change",
     "pass_step",
     "pause",
+    "plan_promotion",
     "probes_of",
     "promote",
     "record_probe",

@@ -1,5 +1,6 @@
 """Holding what is live in one place, and letting go of it."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -62,6 +63,12 @@ def refuse_held(placement: Placement) -> None:
             actor=placement.held_by,
             why=placement.hold_reason,
         )
+
+
+def ask_about_hold(placement: Placement, confirm: Collection[str]) -> None:
+    """A hold is there so that nothing moves by accident: going on says so."""
+    if HOLD not in confirm:
+        refuse_held(placement)
 
 
 def _record(actor: Actor, verb: str, placement: Placement, *, reason: str) -> None:

@@ -7,34 +7,23 @@ from django.utils import timezone
 
 from apps.access.services import require
 from apps.common.actor import CLOCK, Actor
-from apps.deployments.errors import AlreadyActive, NothingPlaced, PlacementChanged, RolloutActive
+from apps.deployments.errors import NothingPlaced, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.placements import get_placement, placements
 from apps.deployments.selectors.policies import policy_of
 from apps.deployments.selectors.rollouts import active_rollout
-from apps.deployments.services.bans import refuse_banned
 from apps.deployments.services.beginning import begin
 from apps.deployments.services.conditions import (
-    ask_about_interface,
     ready_version,
-    refuse_frozen,
-    refuse_if_down,
     refuse_if_moving,
-    refuse_unknown,
-    refuse_unproven,
     require_reason,
 )
-from apps.deployments.services.ensembles import (
-    needs_standby,
-    refuse_dropping_pinned,
-    refuse_unload_of_member,
-    refuse_without_members,
-)
-from apps.deployments.services.holds import HOLD, let_go, refuse_held
+from apps.deployments.services.ensembles import needs_standby, refuse_unload_of_member
+from apps.deployments.services.holds import ask_about_hold, let_go
+from apps.deployments.services.obstacles import promotion_checks
 from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Server
-from apps.serving import backends
 
 
 def promote(
@@ -55,23 +44,12 @@ def promote(
     take_over = None
     if placed is not None:
         take_over = refuse_if_moving(placed)
-        if placed.active_id == wanted.pk:
-            raise AlreadyActive(f"{wanted} is already live in {environment}")
-        refuse_banned(placed, wanted)
-        _ask_about_hold(placed, confirm)
-        ask_about_interface(placed.active, wanted, confirm)
-    policy, now = policy_of(home), timezone.now()
-    refuse_frozen(policy, environment, now=now)
-    refuse_unproven(policy, wanted, now=now)
-    if placed is not None:
-        refuse_dropping_pinned(placed, wanted, keeps_old=policy.standby_window_s > 0)
-    refuse_without_members(wanted, environment=environment)
-    every = _servers(environment)
-    refuse_unknown(skip, every, environment)
+    every, policy, now = _servers(environment), policy_of(home), timezone.now()
+    for check in promotion_checks(
+        placed, wanted, policy, environment=environment, every=every, confirm=confirm, skip=skip, now=now
+    ):
+        check()
     servers = [server for server in every if server.name not in skip]
-    refuse_if_down(servers, environment)
-    if placed is not None and placed.overlay is not None:
-        backends.get("triton").CONFIG.check_fit(wanted.config, placed.overlay.document)
     placement = placed or Placement.objects.get_or_create(environment=home, model=wanted.model)[0]
     with transaction.atomic():
         rollout = begin(
@@ -98,7 +76,7 @@ def unload(actor: Actor, *, environment: str, model: str, reason: str, confirm: 
     if placement.active is None:
         raise NothingPlaced(f"no version of {model} is live in {environment}")
     refuse_unload_of_member(placement)
-    _ask_about_hold(placement, confirm)
+    ask_about_hold(placement, confirm)
     servers = _servers(environment)
     with transaction.atomic():
         rollout = begin(
@@ -132,12 +110,6 @@ def retire_standby(placement: Placement) -> Rollout | None:
         )
     except (RolloutActive, PlacementChanged):
         return None
-
-
-def _ask_about_hold(placement: Placement, confirm: Collection[str]) -> None:
-    """A hold is there so that nothing moves by accident: going on says so."""
-    if HOLD not in confirm:
-        refuse_held(placement)
 
 
 def _servers(environment: str) -> list[Server]:

@@ -72,3 +72,17 @@ def test_a_gate_is_skipped(root: Client) -> None:
 
     assert skipped.status_code == 202
     assert root.get(f"/api/v1/rollouts/{rollout.pk}").json()["skipped_gates"]["p99"]["reason"] == "known"
+
+
+def test_a_promotion_is_planned_with_its_own_body_and_begins_nothing(root: Client) -> None:
+    rows.placement()
+    rows.server("t1")
+    number = rows.version(3).number
+
+    plan = post(root, "rollouts/plan", environment="prod", model="digits", version=number, reason="a build")
+
+    assert plan.status_code == 200, plan.content
+    told = plan.json()
+    assert [one["server"] for one in told["servers"]] == ["t1"]
+    assert told["would_begin"] is (told["obstacles"] == [])
+    assert root.get("/api/v1/rollouts").json()["results"] == []

@@ -21,6 +21,7 @@ PAGES = (
     f"{MODEL}versions/2/try/",
     f"{MODEL}versions/2/archive/",
     f"{MODEL}in/prod/promote/",
+    f"{MODEL}plan/",
     f"{MODEL}in/staging/roll-back/",
     f"{MODEL}in/prod/unload/",
     f"{MODEL}in/prod/hold/",

@@ -88,3 +88,14 @@ def test_a_failed_server_is_tried_again(moving: Rollout, operator: Client) -> No
 @pytest.mark.parametrize("control", ["pause", "resume", "approve", "retry", "skip-gate"])
 def test_every_control_has_its_page(moving: Rollout, operator: Client, control: str) -> None:
     assert operator.get(f"{in_waves(moving)}{control}/").status_code == 200
+
+
+def test_the_promote_dialog_shows_the_plan_for_what_is_chosen(moving: Rollout, viewer: Client) -> None:
+    where = "/models/digits/plan/?environment=prod&version=2"
+
+    page = viewer.get(where)
+    part = viewer.get(where, headers={"HX-Request": "true"})
+
+    assert "Plan: digits" in page.content.decode()
+    assert "<html" not in part.content.decode()
+    assert "This would be refused" in part.content.decode()

@@ -1,0 +1,61 @@
+"""A promotion's plan over the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.api.shapes.common import Shape
+
+
+class PlannedServerShape(Shape):
+    """One server's share. Hot: the version is loaded there already. What nobody has seen yet is null."""
+
+    server = serializers.CharField()
+    wave = serializers.IntegerField(help_text="Counted from 0.")
+    load = serializers.ListField(child=serializers.IntegerField())
+    keep = serializers.ListField(child=serializers.IntegerField(), help_text="Kept loaded, to go back at once.")
+    drop = serializers.ListField(child=serializers.IntegerField())
+    is_hot = serializers.BooleanField()
+    expected_s = serializers.FloatField(allow_null=True)
+    expected_bytes = serializers.IntegerField(allow_null=True)
+
+
+class PlannedGateShape(Shape):
+    """A gate that will be judged; `remark` says why it does not apply."""
+
+    name = serializers.CharField()
+    sentence = serializers.CharField()
+    remark = serializers.CharField()
+
+
+class ObstacleShape(Shape):
+    """What the promotion would be refused for."""
+
+    code = serializers.CharField()
+    title = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField()
+
+
+class PlanShape(Shape):
+    """What a promotion would do. With any `obstacles` it would be refused, by the first of them."""
+
+    environment = serializers.CharField()
+    model = serializers.CharField()
+    from_version = serializers.IntegerField(allow_null=True)
+    to_version = serializers.IntegerField()
+    policy_number = serializers.IntegerField()
+    waves = serializers.ListField(child=serializers.IntegerField(), help_text="Servers in each.")
+    parallel = serializers.IntegerField(help_text="Servers at a time.")
+    bakes_s = serializers.ListField(child=serializers.IntegerField(), help_text="After each wave.")
+    servers = PlannedServerShape(many=True)
+    gates = PlannedGateShape(many=True)
+    needs_approval = serializers.BooleanField()
+    interface_changes = serializers.ListField(child=serializers.CharField())
+    obstacles = ObstacleShape(many=True)
+    would_begin = serializers.SerializerMethodField()
+    expected_s = serializers.FloatField(allow_null=True, help_text="All of it, bakes included; null: not known yet.")
+
+    def get_would_begin(self, row: Any) -> bool:
+        """Whether nothing stands in its way; an approval may still be waited for."""
+        return not row.obstacles

@@ -1,0 +1,86 @@
+"""A promotion's plan as people see it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from apps.common.text import SHOWN_CHARS, printable
+from apps.console.shown.words import as_size, count
+from apps.deployments.services.planning import PlannedServer, PromotionPlan
+
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """One server's share in words."""
+
+    server: str
+    wave: str
+    load: str
+    keep: str
+    drop: str
+    speed: str
+    takes_s: float | None
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """The whole plan."""
+
+    title: str
+    model: str
+    facts: tuple[str, ...]
+    rows: tuple[PlanRow, ...]
+    more: int
+    gates: tuple[tuple[str, str, str], ...]
+    changes: tuple[str, ...]
+    obstacles: tuple[tuple[str, str, str], ...]
+
+
+def shown_plan(plan: PromotionPlan) -> ShownPlan:
+    """In words, with the first servers of many."""
+    return ShownPlan(
+        title=f"{plan.model} {plan.from_version or '–'} → {plan.to_version} in {plan.environment}",
+        model=plan.model,
+        facts=tuple(_facts(plan)),
+        rows=tuple(_row(server) for server in plan.servers[:MOST_ROWS]),
+        more=max(0, len(plan.servers) - MOST_ROWS),
+        gates=tuple((gate.name, gate.sentence, gate.remark) for gate in plan.gates),
+        changes=plan.interface_changes,
+        obstacles=tuple(
+            (error.title, printable(error.message, limit=SHOWN_CHARS), error.hint) for error in plan.obstacles
+        ),
+    )
+
+
+def _facts(plan: PromotionPlan) -> Iterator[str]:
+    waves = " + ".join(map(str, plan.waves)) or "no"
+    servers = count(len(plan.servers), "server")
+    yield f"{servers} in {count(len(plan.waves), 'wave')} ({waves}), {plan.parallel} at a time"
+    if any(plan.bakes_s):
+        yield f"bakes for {', '.join(f'{seconds} s' for seconds in plan.bakes_s)}"
+    if plan.needs_approval:
+        yield "begins when somebody else approves"
+    if plan.expected_s is None:
+        yield "how long it takes is not known: this model was never promoted"
+    else:
+        yield f"about {plan.expected_s:,.0f} s"
+    yield f"policy {plan.policy_number}"
+
+
+def _row(server: PlannedServer) -> PlanRow:
+    return PlanRow(
+        server=server.server,
+        wave=str(server.wave + 1),
+        load=_numbers(server.load),
+        keep=_numbers(server.keep),
+        drop=_numbers(server.drop),
+        speed="hot" if server.is_hot else "cold",
+        takes_s=server.expected_s,
+        memory="unknown" if server.expected_bytes is None else as_size(server.expected_bytes),
+    )
+
+
+def _numbers(versions: tuple[int, ...]) -> str:
+    return ", ".join(map(str, versions)) or "–"

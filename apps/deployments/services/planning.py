@@ -1,0 +1,174 @@
+"""What a promotion would do, server by server, and what stands in its way. Nothing is changed."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from django.db.models import Avg, F
+from django.utils import timezone
+
+from apps.access.services import require
+from apps.access.verbs import VIEW
+from apps.common.actor import Actor
+from apps.common.errors import ControlPlaneError
+from apps.deployments import plan
+from apps.deployments.models import Placement, Run
+from apps.deployments.policy import Approval, Policy, wave_of
+from apps.deployments.selectors.placements import placements
+from apps.deployments.selectors.policies import policy_row
+from apps.deployments.selectors.targets import do_stand_beside, hot_servers
+from apps.deployments.services.conditions import ready_version, refuse_if_moving
+from apps.deployments.services.obstacles import Check, promotion_checks, refusals
+from apps.deployments.states import RolloutKind, RunDirection, RunState
+from apps.fleet import selectors as fleet
+from apps.fleet.models import Server
+from apps.metrics.gates import Against, Gate
+from apps.registry import selectors as registry
+from apps.registry.models import Model, Version
+
+# Runs whose mean time is what the next one is expected to take.
+RUNS_SEEN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedServer:
+    """One server's share, its wave counted from 0; what is expected is None while no such load was seen."""
+
+    server: str
+    wave: int
+    load: tuple[int, ...]
+    keep: tuple[int, ...]
+    drop: tuple[int, ...]
+    is_hot: bool
+    expected_s: float | None
+    expected_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGate:
+    """A gate that will be judged; `remark` says why it does not apply."""
+
+    name: str
+    sentence: str
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionPlan:
+    """A promotion before it is asked for. With `obstacles` it would be refused, by the first of them.
+
+    `expected_s` is all of it, waves and bakes; None while no promotion of the model was seen.
+    """
+
+    environment: str
+    model: str
+    from_version: int | None
+    to_version: int
+    policy_number: int
+    waves: tuple[int, ...]
+    parallel: int
+    bakes_s: tuple[int, ...]
+    servers: tuple[PlannedServer, ...]
+    gates: tuple[PlannedGate, ...]
+    needs_approval: bool
+    interface_changes: tuple[str, ...]
+    obstacles: tuple[ControlPlaneError, ...]
+    expected_s: float | None
+
+
+def plan_promotion(
+    actor: Actor,
+    *,
+    environment: str,
+    model: str,
+    version: int,
+    confirm: Collection[str] = (),
+    skip: Collection[str] = (),
+    **_: object,
+) -> PromotionPlan:
+    """The question that `promote` takes, answered instead of done."""
+    require(actor, VIEW)
+    home, wanted = fleet.get_environment(environment), registry.get_version(model, version)
+    placed = placements(environment=environment, model=model).defer(None).first()
+    row = policy_row(home)
+    policy = Policy.kept(row.document)
+    every = list(fleet.servers_for_rollouts(environment))
+    checks: list[Check] = [lambda: ready_version(model, version)]
+    if placed is not None:
+        checks.append(lambda: refuse_if_moving(placed))
+    now = timezone.now()
+    checks += promotion_checks(
+        placed, wanted, policy, environment=environment, every=every, confirm=confirm, skip=skip, now=now
+    )
+    servers = [server for server in every if server.name not in skip]
+    sizes = policy.wave_sizes(len(servers))
+    each_s = _mean_run_s(wanted.model)
+    placement = placed or Placement(environment=home, model=wanted.model)
+    old = placement.active
+    return PromotionPlan(
+        environment=environment,
+        model=model,
+        from_version=old.number if old else None,
+        to_version=wanted.number,
+        policy_number=row.number,
+        waves=sizes,
+        parallel=policy.parallel,
+        bakes_s=tuple(policy.bake_after(wave, waves=len(sizes)) for wave in range(len(sizes))),
+        servers=tuple(_servers(placement, wanted, policy, servers, each_s)),
+        gates=tuple(_planned_gate(gate, wanted.model, has_old=old is not None) for gate in policy.gates),
+        needs_approval=policy.approval == Approval.ANOTHER,
+        interface_changes=tuple(plan.interface_changes(old.signature, wanted.signature) if old else ()),
+        obstacles=tuple(refusals(checks)),
+        expected_s=_total_s(policy, sizes, each_s),
+    )
+
+
+def _servers(
+    placement: Placement, wanted: Version, policy: Policy, servers: list[Server], each_s: float | None
+) -> Iterator[PlannedServer]:
+    old, sizes = placement.active, policy.wave_sizes(len(servers))
+    hot = hot_servers(placement, wanted) if placement.pk else frozenset()
+    beside = {kind: do_stand_beside(placement, wanted, kind=kind) for kind in {server.kind for server in servers}}
+    loaded = {version.number for version in (old, placement.standby) if version is not None}
+    for position, server in enumerate(servers):
+        _, final = plan.sets_between(
+            old.number if old else None,
+            wanted.number,
+            stands_beside=old is not None and beside[server.kind],
+            keep=policy.standby_window_s > 0,
+        )
+        is_hot = server.name in hot
+        yield PlannedServer(
+            server=server.name,
+            wave=wave_of(sizes, position),
+            load=() if is_hot else (wanted.number,),
+            keep=tuple(sorted(final - {wanted.number})),
+            drop=tuple(sorted(loaded - final)),
+            is_hot=is_hot,
+            expected_s=each_s,
+        )
+
+
+def _mean_run_s(model: Model) -> float | None:
+    """What a server took in this model's last promotions, from its first step to its last."""
+    runs = Run.objects.filter(
+        model=model, rollout__kind=RolloutKind.PROMOTE, direction=RunDirection.FORWARD, state=RunState.SUCCEEDED
+    )
+    last = list(runs.order_by("-pk").values_list("pk", flat=True)[:RUNS_SEEN])
+    took = Run.objects.filter(pk__in=last).aggregate(mean=Avg(F("finished_at") - F("started_at")))["mean"]
+    return None if took is None else round(took.total_seconds(), 1)
+
+
+def _total_s(policy: Policy, sizes: tuple[int, ...], each_s: float | None) -> float | None:
+    if each_s is None:
+        return None
+    loads = sum(ceil(size / policy.parallel) * each_s for size in sizes)
+    return round(loads + sum(policy.bake_after(wave, waves=len(sizes)) for wave in range(len(sizes))), 1)
+
+
+def _planned_gate(gate: Gate, model: Model, *, has_old: bool) -> PlannedGate:
+    if gate.against == Against.OBJECTIVE and getattr(model, gate.objective) is None:
+        return PlannedGate(gate.name, gate.sentence, f"does not apply: {model} has no such objective")
+    if gate.against == Against.REPLACED and not has_old:
+        return PlannedGate(gate.name, gate.sentence, "does not apply: no version is replaced")
+    return PlannedGate(gate.name, gate.sentence)
