@@ -1,0 +1,113 @@
+"""Cards as pictures: from what both generations of dcgm-exporter say, and from what they leave out."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from apps.metrics.cards import Card, cards_of
+from apps.metrics.devices import devices_of
+from apps.metrics.prometheus import Series
+from apps.serving.signals import Device
+
+SAMPLES = Path(__file__).parent / "samples"
+ROW = re.compile(r"^(DCGM_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
+A100 = "GPU-1f0c6a52-7d7e-4c8a-9b57-0d1f5be2a001"
+
+
+def told(name: str) -> list[Series]:
+    found = ROW.findall((SAMPLES / f"{name}.prom").read_text())
+    return [
+        Series({"__name__": metric, **dict(re.findall(r'(\w+)="([^"]*)"', labels))}, (float(value),))
+        for metric, labels, value in found
+    ]
+
+
+def cards(name: str, **labels: str) -> tuple[Card, ...]:
+    return cards_of(told(name), mine=devices_of(labels).known)
+
+
+def test_a_divided_card_and_a_whole_one_of_the_older_exporter() -> None:
+    divided, whole = cards("dcgm_mig_a100")
+
+    assert (divided.host, divided.gpu, divided.uuid, divided.power_w) == ("gpu-node-a", "0", A100, 187.3)
+    assert [(one.instance, one.profile) for one in divided.slices] == [
+        ("1", "3g.40gb"),
+        ("5", "2g.20gb"),
+        ("9", "1g.10gb"),
+        ("10", "1g.10gb"),
+    ]
+    assert divided.slices[0].use == 0.847434
+    assert divided.slices[0].share == pytest.approx(6_059 / (6_059 + 34_133))
+    assert (whole.is_divided, [one.instance for one in whole.slices]) == (False, [""])
+    assert whole.slices[0].use == 0.945271
+
+
+def test_the_newer_exporters_spelling_is_the_same_host() -> None:
+    (card,) = cards("dcgm_mig_h100_v4.6")
+
+    assert (card.host, len(card.slices), card.power_w) == ("gpu-node-b", 7, 231.5)
+
+
+def test_a_slice_without_memory_says_so_and_its_use_is_not_the_cards_zero() -> None:
+    (card,) = cards("dcgm_mig_without_host")
+
+    assert [(one.instance, one.use) for one in card.slices] == [("9", 0.83), ("10", 0.02)]
+    assert card.slices[0].remarks == (
+        "dcgm-exporter leaves out its memory (DCGM_FI_DEV_FB_USED and DCGM_FI_DEV_FB_FREE)",
+    )
+
+
+def test_a_slice_without_profiling_metrics_has_no_use_and_no_zero() -> None:
+    kept = [one for one in told("dcgm_mig_without_host") if one.labels["__name__"] == "DCGM_FI_DEV_GPU_UTIL"]
+
+    (card,) = cards_of(kept)
+
+    assert card.slices[0].use is None
+    assert card.slices[0].remarks[0].startswith("use is not available on MIG")
+
+
+def test_a_wrong_profile_name_is_told_and_memory_is_what_was_counted() -> None:
+    rows = [
+        Series({**one.labels, "GPU_I_PROFILE": "1g.18gb"}, one.values)
+        for one in told("dcgm_mig_a100")
+        if one.labels.get("GPU_I_ID") == "9"
+    ]
+
+    (card,) = cards_of(rows)
+
+    assert card.slices[0].remarks == ("called 1g.18gb, but has 9.5 GiB: the name is wrong",)
+
+
+def test_only_a_servers_own_slices_are_its_own() -> None:
+    divided, whole = cards("dcgm_mig_a100", mig=f"{A100}/9, gpu-node-a/0/5")
+
+    assert [one.instance for one in divided.slices if one.is_mine] == ["5", "9"]
+    assert not any(one.is_mine for one in whole.slices)
+
+
+@pytest.mark.parametrize(
+    ("labels", "known"),
+    [
+        ({"gpu": "GPU-1, host/3"}, (Device(uuid="GPU-1"), Device(host="host", gpu="3"))),
+        (
+            {"mig": "GPU-1/9,host/0/11"},
+            (Device(uuid="GPU-1", instance="9"), Device(host="host", gpu="0", instance="11")),
+        ),
+        ({"gpu": "", "zone": "eu"}, ()),
+    ],
+)
+def test_labels_name_devices(labels: dict[str, str], known: tuple[Device, ...]) -> None:
+    assert devices_of(labels).known == known
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"gpu": "3"}, "label gpu: '3' is not GPU-<uuid> or host/number"),
+        ({"mig": "MIG-7"}, "label mig: 'MIG-7' is not card/instance"),
+        ({"mig": "GPU-1/x"}, "label mig: 'GPU-1/x' is not card/instance"),
+    ],
+)
+def test_a_label_that_names_no_device_is_told(labels: dict[str, str], said: str) -> None:
+    assert devices_of(labels).unread == (said,)
