@@ -101,6 +101,18 @@ def live_page(request: HttpRequest, template: str, *parts: Part, section: str, *
     return answer
 
 
+def live_part(request: HttpRequest, part: Part, *, every_s: int) -> HttpResponse:
+    """A part that a page asks for by itself once it is there, and then now and again; 304 when nothing in it moved."""
+    if request.GET.get("updated") == part.stamp:
+        return HttpResponseNotModified()
+    query = request.GET.copy()
+    query["updated"] = part.stamp
+    live = Live(f"{request.path}?{query.urlencode()}", part.stamp, every_s)
+    answer = render(request, part.template, {"shown": part.shown, "live": live})
+    answer.headers["X-Conch-Fragment"] = "1"
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A form page: its title, what pressing the button will do, in numbers, and the button's own words.

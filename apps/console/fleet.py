@@ -1,5 +1,7 @@
 """Fleet pages: what is live and where; servers, desired beside observed; environments."""
 
+from urllib.parse import urlencode
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -88,6 +90,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         Part("facts", "fleet/_server_facts.html", shown.facts, is_moving=shown.line.is_moving),
         section="servers",
         board=board(Page.SERVER, request, server=name),
+        server_query=urlencode({"server": name}),
         **chosen_range(request),
     )
 

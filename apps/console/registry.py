@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -133,6 +134,7 @@ def _chart_choice(request: HttpRequest, name: str, environments: list[str]) -> d
     environment = asked if asked in environments else (environments[-1] if environments else "")
     return {
         "board": board(Page.MODEL, request, model=name, environment=environment),
+        "advice_query": urlencode({"model": name, "environment": environment}),
         "environments": environments,
         "environment": environment,
         **chosen_range(request, splits=True),

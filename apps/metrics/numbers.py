@@ -4,12 +4,14 @@ Three questions for all models together, the same for everybody who looks: a pag
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from apps.metrics.answers import Batch, answers
+from apps.metrics.budgets import worst
 from apps.metrics.errors import PrometheusFailed
 from apps.metrics.prometheus import Series
+from apps.metrics.promises import budgets
 from apps.metrics.questions import scrape_interval_s
 from apps.metrics.sources import queries
 from apps.metrics.windows import Window, rate_window_s, window_for
@@ -35,13 +37,17 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """One model's figures. `is_mean`: its servers give no percentiles, so latency is the mean."""
+    """One model's figures. `is_mean`: its servers give no percentiles, so latency is the mean.
+
+    `budget_left` is that of its error budget, where least is left; None without a promise or without requests.
+    """
 
     model: str
     requests: Course
     latency_ms: Course
     error_percent: Course
     is_mean: bool
+    budget_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,17 @@ class FleetNumbers:
 def numbers(names: Iterable[str], *, environment: str = "", range_s: int, now: datetime) -> FleetNumbers:
     """The figures of these models; PrometheusFailed becomes words."""
     window = window_for(range_s, now=now, scrape_interval_s=scrape_interval_s(), points=POINTS)
+    wanted = list(names)
     try:
         found = _ask(environment, window)
     except PrometheusFailed as error:
         return FleetNumbers(window, (), error.message)
-    return FleetNumbers(window, tuple(_numbers(name, found) for name in names))
+    kept = budgets(wanted, environment=environment, with_latency=False, now=now).budgets
+    left = {name: worst([one for one in kept if one.model == name]) for name in wanted}
+    return FleetNumbers(
+        window,
+        tuple(replace(_numbers(name, found), budget_left=one.left if one else None) for name, one in left.items()),
+    )
 
 
 def _ask(environment: str, window: Window) -> Mapping[Signal, Mapping[str, Course]]:

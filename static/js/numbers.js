@@ -24,13 +24,13 @@
     return picture;
   }
 
-  function show(cell, { value, note, words, course }) {
+  function show(cell, { value, note, words, course, isBad }) {
     const text = document.createElement("span");
     text.textContent = value === null ? "–" : digits.format(value);
     if (value === null) text.className = "soft";
     const limit = Number(cell.dataset.limit);
     const isOver = value !== null && cell.dataset.limit && value > limit;
-    if (isOver) {
+    if (isOver || isBad) {
       text.className = "tone-bad";
       text.textContent += " !";
     }
@@ -41,10 +41,17 @@
 
   function said(cell, found, problem) {
     if (!found) return { value: null, words: problem };
+    if (cell.dataset.number === "budget") return budget(found.budget_left);
     const { now, values } = found[FIGURES[cell.dataset.number]];
     const isMean = found.is_mean && cell.dataset.number === "latency";
     const words = now === null ? "no value: not loaded, not asked, or not scraped" : isMean ? "the mean: no server gives percentiles" : "";
     return { value: now, course: values, note: isMean ? "mean" : "", words };
+  }
+
+  function budget(left) {
+    if (left === null) return { value: null, words: "promises no error ratio, or nobody asked it in 30 days" };
+    const isSpent = left < 0;
+    return { value: Math.max(-999, Math.round(left * 100)), isBad: isSpent, words: isSpent ? "more was spent than there is" : "of the error budget of 30 days" };
   }
 
   async function ask(models) {

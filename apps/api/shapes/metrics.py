@@ -137,6 +137,9 @@ class NumbersShape(Shape):
     latency_ms = CourseShape(help_text="p99 of the worst server, or the mean.")
     error_percent = CourseShape()
     is_mean = serializers.BooleanField(help_text="No server gives percentiles: latency is the mean.")
+    budget_left = serializers.FloatField(
+        allow_null=True, help_text="Of the error budget of 30 days: 1 is all of it; below 0, more was spent."
+    )
 
 
 class FleetNumbersShape(Shape):

@@ -9,6 +9,7 @@ from apps.api.v1 import (
     deployments,
     fleet,
     holds,
+    insight,
     metrics,
     overlays,
     policies,
@@ -109,4 +110,4 @@ ACCESS: Paths = [
     path("problems", problems.Problems.as_view(), name="problems"),
     path("problems/<slug:code>", problems.Problem.as_view(), name="problem"),
 ]
-urlpatterns: Paths = [*REGISTRY, *FLEET, *DEPLOYMENTS, *metrics.urlpatterns, *ACCESS]
+urlpatterns: Paths = [*REGISTRY, *FLEET, *DEPLOYMENTS, *metrics.urlpatterns, *insight.urlpatterns, *ACCESS]

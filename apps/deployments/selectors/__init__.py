@@ -1,5 +1,6 @@
 """Reading desired state, rollouts and what they need."""
 
+from apps.deployments.selectors.advice import Advice, Advised, advice
 from apps.deployments.selectors.bans import ban_on, bans, get_ban
 from apps.deployments.selectors.charted import limits_of, question_of
 from apps.deployments.selectors.drift import (
@@ -58,6 +59,8 @@ from apps.deployments.selectors.trials import get_trial, request_entries, server
 from apps.deployments.selectors.work import Candidate, Work, work
 
 __all__ = [
+    "Advice",
+    "Advised",
     "Candidate",
     "Cell",
     "DriftCount",
@@ -70,6 +73,7 @@ __all__ = [
     "Told",
     "Work",
     "active_rollout",
+    "advice",
     "ban_on",
     "bans",
     "change_moments",

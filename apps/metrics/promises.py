@@ -1,0 +1,139 @@
+"""How models keep their promises: budgets, read from Prometheus over 30 days (errors) and a day (latency)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from apps.metrics.answers import Batch, answers
+from apps.metrics.budgets import DAY_S, SLOW_SHARE, WINDOW_S, Budget, Spent
+from apps.metrics.errors import PrometheusFailed
+from apps.metrics.prometheus import Series
+from apps.metrics.questions import scrape_interval_s
+from apps.metrics.sources import queries
+from apps.metrics.windows import SCRAPES_PER_RATE, Window
+from apps.registry import selectors as registry
+from apps.serving.signals import Query, Selection, Signal
+
+SLOT_S = 60
+HOUR_S = 3_600
+_BY = ("environment", "model")
+_NO_PERCENTILES = "cannot be told: no server gives percentiles (--metrics-config summary_latencies=true)"
+_KNOWN = f'min(min_over_time(timestamp(up{{server!=""}})[{WINDOW_S}s:15m]))'
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Every budget of the models asked for; `problem` says why there are none."""
+
+    budgets: tuple[Budget, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    model: str
+    p99_ms: float | None
+    error_ratio: float | None
+
+
+def budgets(models: Iterable[str], *, environment: str = "", with_latency: bool = True, now: datetime) -> Budgets:
+    """The budgets of these models that promise something, wherever they are asked; PrometheusFailed becomes words."""
+    rows = registry.models().filter(name__in=list(models)).values_list("name", "slo_p99_ms", "slo_error_ratio")
+    promised = [_Promise(*row) for row in rows]
+    if not any(one.error_ratio is not None or (one.p99_ms is not None and with_latency) for one in promised):
+        return Budgets(())
+    try:
+        return Budgets(tuple(_read(promised, environment=environment, with_latency=with_latency, now=now)))
+    except PrometheusFailed as error:
+        return Budgets((), error.message)
+
+
+def _read(promised: list[_Promise], *, environment: str, with_latency: bool, now: datetime) -> Iterator[Budget]:
+    end_s = int(now.timestamp()) // SLOT_S * SLOT_S
+    asked = _Asked(Window(end_s, end_s, SLOT_S), environment)
+    known_s = asked.known_s()
+    for one in promised:
+        if one.error_ratio is not None:
+            yield from asked.errors(one.model, one.error_ratio, known_s)
+        if one.p99_ms is not None and with_latency:
+            yield from asked.latency(one.model, one.p99_ms, known_s)
+
+
+class _Asked:
+    """Prometheus's answers about all models together; what is asked for each is a p99's own limit."""
+
+    def __init__(self, at: Window, environment: str) -> None:
+        self._at, self._environment = at, environment
+        self._batch = Batch(answers(), ((promql, at) for promql in [_KNOWN, *self._shared()]))
+
+    def known_s(self) -> float | None:
+        """For how long Prometheus has known any server."""
+        values = self._batch.over(_KNOWN, self._at).series
+        since = values[0].values[0] if values else None
+        return None if since is None else self._at.end_s - since
+
+    def errors(self, model: str, allowed: float, known_s: float | None) -> Iterator[Budget]:
+        long, recent = (self._by_key(Signal.ERROR_RATIO, window_s) for window_s in (WINDOW_S, HOUR_S))
+        rates = self._by_key(Signal.REQUEST_RATE, WINDOW_S)
+        for key in _of(model, long):
+            spent = Spent(long[key], recent.get(key))
+            rate = rates.get(key)
+            requests = None if rate is None else rate * WINDOW_S
+            yield Budget(model, key[0], "errors", allowed, allowed, spent, WINDOW_S, requests, known_s)
+
+    def latency(self, model: str, p99_ms: float, known_s: float | None) -> Iterator[Budget]:
+        found = {span: self._slow(model, p99_ms, span) for span in (DAY_S, HOUR_S)}
+        seen = _of(model, self._by_key(Signal.REQUEST_RATE, WINDOW_S))
+        for key in _of(model, found[DAY_S]) or seen:
+            spent = Spent(found[DAY_S].get(key), found[HOUR_S].get(key))
+            remark = "" if key in found[DAY_S] else _NO_PERCENTILES
+            yield Budget(model, key[0], "latency", p99_ms, SLOW_SHARE, spent, DAY_S, known_s=known_s, remark=remark)
+
+    def _slow(self, model: str, p99_ms: float, span_s: int) -> Mapping[Key, float | None]:
+        """The share of the time with traffic in which the worst server's p99 was above the promise."""
+        selection = Selection(
+            environment=self._environment, model=model, by=_BY, window_s=SCRAPES_PER_RATE * scrape_interval_s()
+        )
+        found: dict[Key, float | None] = {}
+        for query in queries(Signal.LATENCY_QUANTILE, selection):
+            if isinstance(query, Query):
+                # NaN is no traffic: it is not above 0, so it is in no share.
+                worst = f"max by (environment, model) (({query.promql}) > 0 and on (quantile) {_QUANTILE})"
+                promql = f"avg_over_time(({worst} > bool {p99_ms:g})[{span_s}s:{max(60, span_s // 288)}s])"
+                found |= _keyed(self._batch.over(promql, self._at).series)
+        return found
+
+    def _by_key(self, signal: Signal, window_s: int) -> Mapping[Key, float | None]:
+        found: dict[Key, float | None] = {}
+        for promql in self._promql(signal, window_s):
+            found |= _keyed(self._batch.over(promql, self._at).series)
+        return found
+
+    def _shared(self) -> Iterator[str]:
+        for signal, window_s in (
+            (Signal.ERROR_RATIO, WINDOW_S),
+            (Signal.ERROR_RATIO, HOUR_S),
+            (Signal.REQUEST_RATE, WINDOW_S),
+        ):
+            yield from self._promql(signal, window_s)
+
+    def _promql(self, signal: Signal, window_s: int) -> list[str]:
+        selection = Selection(environment=self._environment, by=_BY, window_s=window_s)
+        return [query.promql for query in queries(signal, selection) if isinstance(query, Query)]
+
+
+_QUANTILE = 'label_replace(vector(1), "quantile", "0.99", "", "")'
+
+
+def _keyed(series: Iterable[Series]) -> dict[Key, float | None]:
+    found: dict[Key, float | None] = {}
+    for one in series:
+        labels, values = one.labels, one.values
+        found[labels.get("environment", ""), labels.get("model", "")] = values[-1]
+    return found
+
+
+def _of(model: str, found: Mapping[Key, float | None]) -> list[Key]:
+    return sorted(key for key in found if key[1] == model)

@@ -1,0 +1,95 @@
+"""Promises as budgets: the arithmetic, and what a real Prometheus with a known past makes of them."""
+
+from datetime import datetime
+
+import pytest
+from pytest_django import Settings
+
+from apps.console.shown.insight import promise
+from apps.metrics.budgets import Budget, Spent, worst
+from apps.metrics.diagnosis.collecting import Known, collect
+from apps.metrics.promises import budgets
+from apps.registry.models import Model
+from demo.parts.ports import free_port
+
+
+def budget(share: float | None, *, recent: float | None = None, allowed: float = 0.01) -> Budget:
+    return Budget("m", "prod", "errors", allowed, allowed, Spent(share, recent), 2_592_000)
+
+
+def test_half_of_what_is_allowed_leaves_half_of_the_budget() -> None:
+    assert budget(0.005).left == 0.5
+    assert budget(0.02).is_broken
+    assert budget(0.005, recent=0.1).burn == 10
+
+
+def test_nobody_asked_is_no_kept_promise() -> None:
+    untold = budget(None)
+
+    assert (untold.left, untold.burn, untold.is_broken) == (None, None, False)
+    assert promise(untold).left == "no requests"
+    assert worst([untold]) is None
+
+
+def test_a_promise_of_no_errors_at_all_is_broken_by_the_first() -> None:
+    assert budget(0.0, allowed=0.0).left == 1
+    assert budget(0.001, allowed=0.0).is_broken
+
+
+def test_the_worst_budget_is_the_one_with_the_least_left() -> None:
+    few = budget(0.009)
+
+    assert worst([budget(0.001), few, budget(None)]) is few
+
+
+@pytest.mark.live
+@pytest.mark.django_db
+def test_budgets_of_a_known_past(known_past: datetime) -> None:
+    Model.objects.create(name="digits", slo_error_ratio=0.1, slo_p99_ms=50)
+
+    found = {one.promise: one for one in budgets(["digits"], now=known_past).budgets}
+
+    errors, latency = found["errors"], found["latency"]
+    assert errors.spent.share == pytest.approx(2 / 34, rel=0.1)
+    assert errors.left == pytest.approx(1 - 20 / 34, rel=0.1)
+    assert latency.spent.share == 1.0
+    assert latency.is_broken
+    assert errors.known_s == pytest.approx(1_800, abs=3_600)
+    assert promise(errors).remark.startswith("Prometheus knows only the last 0.")
+
+
+@pytest.mark.live
+@pytest.mark.django_db
+def test_without_percentiles_a_p99_cannot_be_told(known_past: datetime) -> None:
+    Model.objects.create(name="plain", slo_p99_ms=50)
+
+    (found,) = budgets(["plain"], now=known_past).budgets
+
+    assert found.left is None
+    assert found.remark.startswith("cannot be told: no server gives percentiles")
+
+
+@pytest.mark.django_db
+def test_prometheus_down_is_said(settings: Settings) -> None:
+    settings.CONCH = {**settings.CONCH, "prometheus_url": f"http://127.0.0.1:{free_port()}"}
+    Model.objects.create(name="digits", slo_error_ratio=0.1)
+
+    found = budgets(["digits"], now=datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
+
+    assert (found.budgets, found.problem) == ((), "Prometheus did not answer: connection refused")
+
+
+@pytest.mark.live
+@pytest.mark.usefixtures("db")
+def test_facts_of_a_known_past(known_past: datetime) -> None:
+    """prod-2 takes twice prod-1's time; nothing is known of cold starts and unloads."""
+    told = collect({"digits": Known(max_batch_size=5)}, environment="prod", now=known_past)["digits"]
+
+    facts = {measure: value for measure, value in told.facts.items() if value is not None}
+    assert told.slowest == "prod-2"
+    assert facts["slowest_ratio"] == pytest.approx(2, rel=0.05)
+    assert facts["latency_ms"] == pytest.approx(5, rel=0.05)
+    assert facts["queue_ms"] == pytest.approx(0.5, rel=0.05)
+    assert facts["batch_fill"] == pytest.approx(0.5, rel=0.05)
+    assert (facts["cpu_use"], facts["gpu_use"]) == (0.75, 0.5)
+    assert {"cold_ratio", "kept_bytes", "knee_cost"}.isdisjoint(facts)
