@@ -12,12 +12,13 @@ TEST_WORKERS ?= 2
 # The rooms with tables: on SQLite as well as on PostgreSQL.
 DATA_TESTS := tests/apps/access tests/apps/deployments tests/apps/fleet tests/apps/registry
 
-.PHONY: help demo run test bench fmt lint setup setup-dev clean
+.PHONY: help demo run test faults bench fmt lint setup setup-dev clean
 
 help:
 	@echo 'make demo    the whole stack with a real model, three Tritons and traffic'
 	@echo 'make run     the same stack without demo data and Tritons'
 	@echo 'make test    every check there is'
+	@echo 'make faults  every fault on real parts, and docs/reliability.md about it'
 	@echo 'make bench   the headline figures (NAME=rollback for one of them)'
 	@echo 'make fmt     format the code;  make lint   all checks but the tests'
 	@echo 'make clean   remove .venv, caches and the state in .conch/'
@@ -32,6 +33,10 @@ run: setup
 test: lint
 	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -q -m "not live and not e2e" $(DATA_TESTS)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
+
+# Every fault there is, on real parts, in about 20 minutes; writes docs/reliability.md.
+faults: setup-dev
+	CONCH_FAULTS=write $(BIN)/python -m pytest -n $(TEST_WORKERS) tests/faults -q
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 from apps.deployments.errors import NotReadyInTime
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
+from worker.steps._again import have_loaded
 
 DEADLINE_S = 60.0
 
@@ -10,6 +11,9 @@ DEADLINE_S = 60.0
 def run(context: Context) -> Outcome:
     """The index must name exactly this number as READY, and the version itself must say so."""
     work, number = context.work, context.new.number
+    waiting = have_loaded(context)
+    if waiting is not None:
+        return waiting
     if context.backend.is_ready(work.model, number) and number in context.ready_versions(work.model):
         return Done({"version": number})
     if context.seconds_in_step() > DEADLINE_S:

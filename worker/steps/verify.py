@@ -7,12 +7,16 @@ from apps.deployments import services
 from apps.deployments.errors import GoldenMismatch, WarmupFailed
 from worker.context import Context
 from worker.outcomes import Done, Outcome
+from worker.steps._again import have_loaded
 from worker.steps._requests import check_golden, warm
 
 
 def run(context: Context) -> Outcome:
     """A few quick requests, then the golden answers; kept as one probe, with the slowest request or what was wrong."""
     work, number = context.work, context.new.number
+    waiting = have_loaded(context)
+    if waiting is not None:
+        return waiting
     keep = partial(
         services.record_probe, work.rollout.placement, work.server, version=number, kind="verify", at=context.now
     )

@@ -1,0 +1,50 @@
+"""What surrounds a rollout: the disk, the clock, the fleet's own changes, and a newer release of Conch."""
+
+from apps.common.actor import COMMAND
+from apps.deployments.models import Rollout, Run, StepRun
+from apps.fleet import services as fleet
+from tests.faults.ground import Ground, as_ordinary_user
+from tests.faults.table import Fault
+
+FULL_KIB = 64
+
+
+def _disk_full(ground: Ground) -> int:
+    """The worker's staging directory is a file system of 64 KiB; the version needs more."""
+    rollout = ground.begin(weights=bytes(1_000_000))
+    run = ground.run_of(rollout)
+    staging = ground.world.repository.parent / f".{ground.world.repository.name}.staging"
+    staging.mkdir(exist_ok=True)
+    script = f'mount -t tmpfs -o size={FULL_KIB}k none "$1" && shift && exec "$@"'
+    ground.run_alone(run, wrapped_in=as_ordinary_user("sh", "-c", script, "sh", staging))
+    return ground.walk(rollout)
+
+
+def _cordoned(ground: Ground) -> int:
+    rollout = ground.begin()
+    with ground.at_step("load", before=lambda: fleet.cordon_server(COMMAND, name="prod-1", reason="disk is replaced")):
+        return ground.walk(rollout)
+
+
+def _older_release(ground: Ground) -> int:
+    """Rows as the first release wrote them: fewer keys, and a step whose memory knows less."""
+    rollout = ground.begin()
+    ground.walk_until(rollout, lambda: ground.has_begun(rollout, "load"))
+    Rollout.objects.filter(pk=rollout).update(plan={"hot": [], "confirmed": [], "servers": ["prod-1"]})
+    StepRun.objects.filter(run__rollout=rollout, state="waiting").update(memory={"sent": True})
+    return ground.walk(rollout)
+
+
+def _older_recipe(ground: Ground) -> int:
+    """A recipe from before there was a verification: it is walked as it was written."""
+    rollout = ground.begin()
+    Run.objects.filter(rollout=rollout).update(recipe=["preflight", "publish", "shadow", "load", "await_ready"])
+    return ground.walk(rollout)
+
+
+ROWS = [
+    Fault("disk full", "during publish", _disk_full, ends="rolled_back", code="repository_full", is_sample=True),
+    Fault("server leaves", "cordoned before load", _cordoned, is_sample=True),
+    Fault("release upgraded", "rows with fewer keys", _older_release, is_sample=True),
+    Fault("release upgraded", "a recipe with fewer steps", _older_recipe),
+]
