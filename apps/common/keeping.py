@@ -1,5 +1,6 @@
 """Errors as rows keep them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from apps.common.errors import ControlPlaneError
@@ -28,6 +29,8 @@ def error_document(error: ControlPlaneError) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return value
+    if isinstance(value, Mapping):
+        return {printable(str(name), limit=200): _plain(part) for name, part in list(value.items())[:20]}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(part) for part in list(value)[:20]]
     return printable(str(value), limit=SHOWN_CHARS)

@@ -16,6 +16,7 @@ from apps.console.ranges import board, chosen_range
 from apps.console.shown.comparisons import comparison_page
 from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
+from apps.console.shown.reports import ReportPanel, report_panel
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.versions import VersionLine, version_line, version_page
 from apps.deployments import selectors as deployments
@@ -155,10 +156,20 @@ def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
         request,
         "registry/version_detail.html",
         Part("version", "registry/_version.html", shown, is_moving=shown.is_moving, ended=shown.ended),
+        Part("report", "registry/_report.html", _report(request, found), is_moving=shown.is_moving),
         section="models",
         model=found.model,
         number=number,
     )
+
+
+def _report(request: HttpRequest, version: "Version") -> ReportPanel | None:
+    """Preflight for one environment, the last unless another is asked for; None before there is a configuration."""
+    names = tuple(home.name for home in fleet.environments())
+    if version.artifact is None or not names:
+        return None
+    asked = request.GET.get("environment", "")
+    return report_panel(deployments.report(version, asked if asked in names else names[-1]), names)
 
 
 def compare(request: HttpRequest, name: str, number: int) -> HttpResponse:

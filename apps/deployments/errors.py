@@ -252,6 +252,21 @@ class OverlayUnknown(NotFound):
     title = "Unknown overlay"
 
 
+class PreflightFailed(Conflict):
+    """A rule of preflight is broken for a server the version would go to; `findings` lists every one."""
+
+    code = "preflight_failed"
+    title = "The version cannot run there"
+
+
+class PreflightWarnings(Conflict):
+    """Preflight found what may be right, but is seldom meant; `findings` lists every one."""
+
+    code = "preflight_warnings"
+    title = "Preflight has warnings"
+    hint = 'Read them, then ask again with confirm: ["warnings"].'
+
+
 class NoServers(Conflict):
     """The environment has no active server that takes rollouts."""
 

@@ -1,5 +1,6 @@
 """Reading .zip and .tar.gz entry by entry, whatever they hold. Faults of the formats get their names here."""
 
+import errno
 import gzip
 import stat
 import struct
@@ -86,6 +87,11 @@ def _reading() -> Iterator[None]:
         yield
     except _BROKEN as error:
         raise ArchiveCorrupt(f"the archive is damaged or cut off: {error or type(error).__name__}") from error
+    except OSError as error:
+        # A place before the file's beginning; any other is the disk's fault, not the archive's.
+        if error.errno != errno.EINVAL:
+            raise
+        raise ArchiveCorrupt("the archive is damaged: it points to a place before its own beginning") from error
 
 
 class _Checked:

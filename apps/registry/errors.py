@@ -59,7 +59,7 @@ class VersionUnchecked(Conflict):
 
     code = "version_unchecked"
     title = "The version has no configuration"
-    hint = "Compare versions that have passed their check."
+    hint = "Choose one that has passed its check."
 
 
 class NumberInvalid(Invalid):

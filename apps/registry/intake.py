@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 from apps.common.text import printable
 from apps.registry import archives, refusals
 from apps.registry.archives import EntryKind
+from apps.registry.inspection import inspect, subject_of
 from apps.registry.layout import CONFIG_FILE, Layout, find_layout
 from apps.registry.paths import Census, Parts, is_junk, parts_of
 from apps.registry.placeholders import Placeholder, find_placeholder, find_word
 from apps.serving import backends
 from apps.serving.errors import ConfigUnparsable
+from apps.serving.preflight import Severity
 from apps.serving.protocol import ModelConfig
 
 CHUNK_BYTES = 1 << 20
@@ -59,6 +61,7 @@ class Checked:
     unpacked_bytes: int
     config_text: str
     config: ModelConfig
+    inspection: Mapping[str, Any]
     remarks: tuple[str, ...]
 
 
@@ -77,13 +80,16 @@ def check(
     config = _parse(text)
     _require_name(config, model)
     _require_content(config, layout, unpacked)
+    directory, files = _arrange(tree, staging / "sealed", layout), tuple(_manifest(layout, unpacked.files))
+    inspection, told = _hold_against_rules(model, config, files, directory)
     return Checked(
-        directory=_arrange(tree, staging / "sealed", layout),
-        files=tuple(_manifest(layout, unpacked.files)),
+        directory=directory,
+        files=files,
         unpacked_bytes=sum(file.size_bytes for file in unpacked.files),
         config_text=text,
         config=config,
-        remarks=tuple(_remarks(config, layout, unpacked, model=model, number=number)),
+        inspection=inspection,
+        remarks=(*_remarks(layout, unpacked, model=model, number=number), *told),
     )
 
 
@@ -94,7 +100,25 @@ def recheck(
     text = _config_text(sealed / CONFIG_FILE)
     config = _parse(text)
     _require_name(config, model)
-    return Checked(sealed, tuple(files), unpacked_bytes, text, config, (*config.notes, *remarks))
+    inspection, told = _hold_against_rules(model, config, files, sealed)
+    return Checked(sealed, tuple(files), unpacked_bytes, text, config, inspection, (*remarks, *told))
+
+
+def _hold_against_rules(
+    model: str, config: ModelConfig, files: Sequence[dict[str, Any]], directory: Path
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the sources say, and what the rules remark; RulesBroken tells every broken rule at once."""
+    inspection = inspect(config.document, files, lambda path: (directory / path).read_bytes())
+    findings = backends.get("triton").CONFIG.examine(subject_of(model, config.document, files, inspection))
+    errors = [finding for finding in findings if finding.severity == Severity.ERROR]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise refusals.RulesBroken(
+            f"{CONFIG_FILE}: {errors[0].message}{more}",
+            hint=errors[0].mend,
+            findings=[finding.document() for finding in errors],
+        )
+    return inspection, tuple(f"{finding.message}." for finding in findings)
 
 
 def unpack(archive: Path, tree: Path, *, limits: Limits, on_progress: Callable[[], None]) -> Unpacked:
@@ -205,7 +229,7 @@ def _require_content(config: ModelConfig, layout: Layout, unpacked: Unpacked) ->
     inside = {file.path[len(layout.top) + 1 :] for file in unpacked.files if _folder(layout, file) == VERSION_FOLDER}
     if not inside and not config.is_ensemble:
         raise refusals.VersionEmpty(f"{layout.version}/")
-    needed = backends.get("triton").CONFIG.required_file(config)
+    needed = backends.get("triton").CONFIG.required_file(config.document)
     if needed is None:
         return
     wanted = tuple(needed.split("/"))
@@ -246,8 +270,8 @@ def _manifest(layout: Layout, files: Sequence[UnpackedFile]) -> list[dict[str, A
     return sorted(lines, key=lambda line: str(line["path"]))
 
 
-def _remarks(config: ModelConfig, layout: Layout, unpacked: Unpacked, *, model: str, number: int) -> list[str]:
-    remarks = list(config.notes)
+def _remarks(layout: Layout, unpacked: Unpacked, *, model: str, number: int) -> list[str]:
+    remarks = []
     if unpacked.dropped:
         shown = ", ".join(printable(name, limit=80) for name in unpacked.dropped[:NAMED])
         more = ", ..." if len(unpacked.dropped) > NAMED else ""

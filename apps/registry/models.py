@@ -56,8 +56,8 @@ class Version(models.Model):
     """Model + whole number + artifact + parsed configuration; immutable once `ready`.
 
     `number` is Triton's version directory. `incoming` names the received file until it is checked.
-    `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs.
-    `source` says where bytes that were not uploaded came from.
+    `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs,
+    `inspection` what its sources say of themselves, `source` where bytes that were not uploaded came from.
     `request_key` tells the request that made it from any other, so that the same one sent again finds it.
     """
 
@@ -76,6 +76,7 @@ class Version(models.Model):
     config_text = models.TextField(blank=True)
     config = models.JSONField(default=dict)
     signature = models.JSONField(default=dict)
+    inspection = models.JSONField(default=dict)
     remarks = models.JSONField(default=list)
     error = models.JSONField(default=dict)
     git_commit = models.CharField(max_length=64, blank=True)

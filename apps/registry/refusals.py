@@ -279,3 +279,10 @@ class NameMismatch(RefusedEntry):
 
     code = "name_mismatch"
     title = "The configuration names another model"
+
+
+class RulesBroken(Refused):
+    """A rule of preflight is broken, whatever server the version would go to."""
+
+    code = "rules_broken"
+    title = "No server could load this"

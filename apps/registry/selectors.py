@@ -81,13 +81,17 @@ def get_version(model_name: str, number: int) -> Version:
     return found
 
 
+def get_checked_version(model_name: str, number: int) -> Version:
+    """A version with a configuration to look at; VersionUnchecked when it was rejected or is not checked yet."""
+    found = get_version(model_name, number)
+    if found.artifact is None:
+        raise VersionUnchecked(f"{found} is {found.state}: it has no configuration", version=number)
+    return found
+
+
 def compare_versions(model_name: str, number: int, other: int) -> Comparison:
     """From one version of a model to another; both must have passed their check."""
-    sides = [get_version(model_name, one) for one in (number, other)]
-    for side in sides:
-        if side.artifact is None:
-            raise VersionUnchecked(f"{side} is {side.state}: it has no configuration to compare", version=side.number)
-    return compare(*sides)
+    return compare(*(get_checked_version(model_name, one) for one in (number, other)))
 
 
 def next_number(model: Model) -> int:

@@ -1,11 +1,13 @@
 """What Conch asks of one inference server, of any make: the protocol and its frozen values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
+
+from apps.serving.preflight import Finding, PythonSource, Rule, Subject
 
 
 class Readiness(StrEnum):
@@ -140,7 +142,6 @@ class ModelConfig:
     is_decoupled: bool = False
     is_sequence: bool = False
     members: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class ConfigEffect(StrEnum):
@@ -170,14 +171,42 @@ class Member:
     version: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a server's words about a failed load mean: a stable code, the same in plain words, and the way out."""
+
+    cause: str
+    meaning: str
+    hint: str
+
+
 class ConfigFormat(Protocol):
     """How a make of server writes a model's configuration."""
 
     def parse(self, text: str) -> ModelConfig:
         """The configuration in `text`; ConfigUnparsable with line and column otherwise."""
 
-    def required_file(self, config: ModelConfig) -> str | None:
+    def required_file(self, config: Mapping[str, Any]) -> str | None:
         """The file a version directory must hold for this backend, None where any will do."""
+
+    def backend_of(self, config: Mapping[str, Any], files: Iterable[str]) -> str:
+        """The backend by name, by platform, or by the file that is there; empty when nothing tells."""
+
+    def read_source(self, content: bytes) -> PythonSource:
+        """What a model's own source says of itself; it is read, never run."""
+
+    def explain(self, reason: str) -> Explanation | None:
+        """What a server's words about a failed load mean; None where they fit no known kind."""
+
+    def missing_backend(self, reason: str) -> str:
+        """The backend that a server said it does not have; empty when the reason is another."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule a version is held against before a server sees it."""
+
+    def examine(self, subject: Subject) -> tuple[Finding, ...]:
+        """What the rules find in a version, for one server if the subject names it; errors first."""
 
     def effective(
         self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]

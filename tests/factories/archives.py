@@ -17,7 +17,7 @@ max_batch_size: 8
 input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
 output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]
 """
-MODEL_PY = "class TritonPythonModel:\n    pass\n"
+MODEL_PY = "class TritonPythonModel:\n    def execute(self, requests):\n        return []\n"
 
 Content = str | bytes
 Entry = tuple[str, Content]

@@ -1,6 +1,7 @@
 """Loading versions and learning what became of it. A client that gives up is no verdict on the server's work."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
@@ -56,7 +57,10 @@ def _refuse_if_failed(context: Context, entry: IndexEntry | None, model: str) ->
     """A reason that stood there before the load was sent tells nothing about it: send it again."""
     reason = _reason(entry)
     if entry is not None and reason and reason != context.recall("reason_before"):
-        raise LoadRefused(f"{context.work.server.name}: {model} {entry.version} did not come up", reason=reason)
+        explanation = context.work.config_format.explain(reason)
+        facts = asdict(explanation) if explanation else {}
+        message = f"{context.work.server.name}: {model} {entry.version} did not come up"
+        raise LoadRefused(message, reason=reason, **facts)
 
 
 def _patience(context: Context, model: str, number: int) -> Wait:

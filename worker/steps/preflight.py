@@ -1,11 +1,17 @@
 """Look before anything is touched: the server, the model's directory, what is loaded."""
 
-from apps.deployments.errors import ModelServedUnplaced, StrangeEntries
+from apps.deployments.errors import ModelServedUnplaced, PreflightFailed, StrangeEntries
+from apps.deployments.states import RolloutKind
 from apps.fleet import repositories
+from apps.registry.inspection import subject_of
 from apps.serving.errors import LoadStuck
+from apps.serving.preflight import ServerFacts, Severity
 from apps.serving.protocol import Readiness
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Reroute, Wait
+
+# What brings a configuration that may never have run there.
+ASKED = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
 
 
 def run(context: Context) -> Outcome:
@@ -27,7 +33,24 @@ def run(context: Context) -> Outcome:
         return Wait(1, f"{server} is still loading {work.model} {loading[0]}")
     _refuse_unplaced(context, {n for n, entry in entries.items() if entry.state == Readiness.READY})
     free = repositories.free_bytes(work.root)
+    _refuse_unfit(context, free)
     return Done({"free_bytes": free, "loaded": sorted(n for n, e in entries.items() if e.state == Readiness.READY)})
+
+
+def _refuse_unfit(context: Context, free_disk_bytes: int) -> None:
+    """What was known when it was asked for is looked at again. A rollback goes to what ran before: nothing stops it."""
+    work, new = context.work, context.new
+    if work.rollout.kind not in ASKED:
+        return
+    name, is_there = work.server.name, repositories.has_version(work.root, model=work.model, number=new.number)
+    facts = ServerFacts(
+        name, version=context.backend.describe().version, free_disk_bytes=None if is_there else free_disk_bytes
+    )
+    found = work.config_format.examine(subject_of(work.model, new.config, new.files, {}, server=facts))
+    errors = [finding for finding in found if finding.severity == Severity.ERROR]
+    if errors:
+        documents = [finding.document() for finding in errors]
+        raise PreflightFailed(f"{name}: {errors[0].message}", hint=errors[0].mend, findings=documents)
 
 
 def _refuse_unplaced(context: Context, ready: set[int]) -> None:

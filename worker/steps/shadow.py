@@ -132,5 +132,10 @@ def _told(context: Context, failed: dict[str, Any]) -> ShadowFailed:
     old = context.work.old
     serving = f"version {old.number} still serves" if old else "nothing was changed"
     return ShadowFailed(
-        f"{failed['message']} ({serving})", hint=failed["hint"], reason=failed.get("reason", ""), cause=failed["code"]
+        f"{failed['message']} ({serving})",
+        hint=failed["hint"],
+        reason=failed.get("reason", ""),
+        cause=failed["code"],
+        # What the server's words mean, where they are known: {cause, meaning}.
+        **{f"load_{name}": value for name, value in failed.get("facts", {}).items() if name in ("cause", "meaning")},
     )

@@ -47,6 +47,8 @@ class Rollouts(ApiView):
             errors.InterfaceChanged,
             refusals.MembersMissing,
             refusals.NeededByEnsemble,
+            errors.PreflightFailed,
+            errors.PreflightWarnings,
             errors.NoServers,
             errors.ServersDown,
             errors.PromotionsFrozen,

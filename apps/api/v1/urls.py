@@ -30,6 +30,7 @@ REGISTRY: Paths = [
     path("models/<name:name>", registry.Model.as_view(), name="model"),
     path("models/<name:name>/versions", versions.Versions.as_view(), name="versions"),
     path("models/<name:name>/versions/<number:number>", versions.Version.as_view(), name="version"),
+    path("models/<name:name>/versions/<number:number>/report", versions.VersionReport.as_view(), name="version-report"),
     path("models/<name:name>/versions/<number:number>/diff", versions.VersionDiff.as_view(), name="version-diff"),
     path(
         "models/<name:name>/versions/<number:number>/archive",

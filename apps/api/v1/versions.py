@@ -13,6 +13,7 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent, request_key
 from apps.api.shapes.common import ReasonShape
+from apps.api.shapes.preflight import ReportFilter, ReportShape
 from apps.api.shapes.registry import (
     ComparisonShape,
     DiffFilter,
@@ -24,8 +25,11 @@ from apps.api.shapes.registry import (
 )
 from apps.api.uploads import ReceivingHandler, as_upload, too_large
 from apps.common.errors import IllegalTransition
+from apps.deployments import selectors as reports
 from apps.deployments import services as deployments
 from apps.deployments.errors import VersionInUse
+from apps.fleet import selectors as fleet
+from apps.fleet.errors import EnvironmentUnknown
 from apps.registry import errors, selectors, services
 from apps.registry.sources.errors import ReferenceInvalid, ReferenceNotAllowed
 
@@ -141,6 +145,22 @@ class VersionDiff(ApiView):
         """From this version to `with`: the configuration by meaning, the files by content."""
         other = filters(DiffFilter, request)["with"]
         return Response(self.shape(ComparisonShape, selectors.compare_versions(name, number, other)))
+
+
+class VersionReport(ApiView):
+    """What preflight says."""
+
+    @described(
+        "Report on a version",
+        gives=ReportShape,
+        filters=ReportFilter,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, errors.VersionUnchecked, EnvironmentUnknown],
+    )
+    def get(self, request: Request, name: str, number: int) -> Response:
+        """What a promotion to `environment` would be refused or asked for, per server; nothing is asked of any."""
+        environment = fleet.get_environment(filters(ReportFilter, request)["environment"])
+        version = selectors.get_checked_version(name, number)
+        return Response(self.shape(ReportShape, reports.report(version, environment.name)))
 
 
 class VersionArchive(ApiView):

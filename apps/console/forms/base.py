@@ -43,6 +43,7 @@ class ConfirmingForm(forms.Form):
     CONFIRMS: Mapping[str, tuple[str, str]] = {
         "placement_held": ("hold", "Go on, and let go of the hold"),
         "interface_changed": ("interface", "The clients can follow: change the inputs and outputs"),
+        "preflight_warnings": ("warnings", "I have read the warnings of preflight: go on"),
         "model_served_unplaced": ("unplaced", "Replace the versions that are served there outside Conch"),
     }
 

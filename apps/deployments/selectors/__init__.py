@@ -34,6 +34,7 @@ from apps.deployments.selectors.policies import (
     rollout_policy,
     with_policies,
 )
+from apps.deployments.selectors.reports import Report, report
 from apps.deployments.selectors.rollouts import (
     active_rollout,
     due_rollouts,
@@ -68,6 +69,7 @@ __all__ = [
     "InService",
     "Look",
     "Mark",
+    "Report",
     "Row",
     "Target",
     "Told",
@@ -114,6 +116,7 @@ __all__ = [
     "previous_number",
     "probes",
     "question_of",
+    "report",
     "request_entries",
     "rollback_reach",
     "rollback_targets",

@@ -16,6 +16,7 @@ from apps.deployments.services.conditions import (
     refuse_unproven,
 )
 from apps.deployments.services.ensembles import refuse_dropping_pinned, refuse_without_members
+from apps.deployments.services.fitting import require_fit
 from apps.deployments.services.holds import ask_about_hold
 from apps.fleet.models import Server
 from apps.registry.models import Version
@@ -50,6 +51,9 @@ def promotion_checks(
     yield lambda: refuse_if_down([server for server in every if server.name not in skip], environment)
     if placed is not None:
         yield lambda: _refuse_misfit(placed, wanted)
+    yield lambda: require_fit(
+        wanted, environment, [server for server in every if server.name not in skip], confirm=confirm
+    )
 
 
 def refusals(checks: Iterable[Check]) -> Iterator[ControlPlaneError]:

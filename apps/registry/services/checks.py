@@ -166,6 +166,7 @@ def _accept(version: Version, checked: Checked) -> bool:
         config_text=checked.config_text,
         config=dict(config.document),
         signature=signature_document(config.signature),
+        inspection=dict(checked.inspection),
         remarks=list(checked.remarks),
         error={},
         ready_at=timezone.now(),

@@ -50,7 +50,7 @@ def version(number: int, *, of: str = "digits", state: str = VersionState.READY)
         digest=digest,
         size_bytes=3,
         unpacked_bytes=3,
-        files=[{"path": "config.pbtxt", "size_bytes": 3, "sha256": digest}],
+        files=[{"path": path, "size_bytes": 3, "sha256": digest} for path in ("config.pbtxt", "version/model.py")],
     )
     return Version.objects.create(
         model=model(of),

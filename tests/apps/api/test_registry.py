@@ -140,7 +140,7 @@ def test_two_versions_are_compared_by_meaning(ci: Client) -> None:
         {"path": "instance_group", "before": None, "after": [{"count": 2}], "effect": "no_restart"},
         {"path": "max_batch_size", "before": 8, "after": 4, "effect": "interface"},
     ]
-    assert told["files"] == [{"path": "version/model.py", "before_bytes": None, "after_bytes": 7}]
+    assert told["files"] == [{"path": "version/model.py", "before_bytes": 3, "after_bytes": 7}]
     assert "-max_batch_size: 8" in told["text"]
 
 
@@ -154,3 +154,42 @@ def test_a_version_that_was_never_checked_has_nothing_to_compare(ci: Client) -> 
 
     assert (answer.status_code, answer.json()["code"]) == (409, "version_unchecked")
     assert ci.get("/api/v1/models/digits/versions/1/diff").json()["errors"][0]["field"] == "with"
+
+
+def test_a_report_tells_what_a_promotion_would_be_refused_for(ci: Client) -> None:
+    version = rows.version(1)
+    version.config = {"backend": "python", "max_batch_size": 2, "dynamic_batching": {"preferred_batch_size": [4]}}
+    version.save()
+    rows.server("prod-1")
+
+    told = ci.get("/api/v1/models/digits/versions/1/report?environment=prod").json()
+    answer = send(ci, "POST", "rollouts", {"environment": "prod", "model": "digits", "version": 1})
+
+    assert (told["blocks"], told["asks"], told["servers"]) == (True, False, ["prod-1"])
+    assert {"rule", "severity", "message", "mend", "field", "server"} == set(told["findings"][0])
+    assert (answer.status_code, answer.json()["code"]) == (409, "preflight_failed")
+    assert answer.json()["facts"]["findings"][0]["rule"] == told["findings"][0]["rule"]
+
+
+def test_warnings_are_confirmed(ci: Client) -> None:
+    version = rows.version(1)
+    version.config = {"backend": "home-made"}
+    version.save()
+    rows.server("prod-1")
+    wanted = {"environment": "prod", "model": "digits", "version": 1}
+
+    asked = send(ci, "POST", "rollouts", wanted)
+    confirmed = send(ci, "POST", "rollouts", {**wanted, "confirm": ["warnings"]})
+
+    assert (asked.status_code, asked.json()["code"]) == (409, "preflight_warnings")
+    assert confirmed.status_code == 202
+
+
+def test_a_report_needs_an_environment_and_a_version_that_was_checked(ci: Client) -> None:
+    rows.version(1)
+    rows.environment()
+
+    without = ci.get("/api/v1/models/digits/versions/1/report")
+    unknown = ci.get("/api/v1/models/digits/versions/1/report?environment=nowhere")
+
+    assert (without.status_code, unknown.json()["code"]) == (400, "environment_unknown")

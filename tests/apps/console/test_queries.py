@@ -15,7 +15,7 @@ QUERIES = {
     "/models/": 7,
     "/models/digits/": 31,
     "/models/digits/?stop=0": 32,
-    "/models/digits/versions/2/": 12,
+    "/models/digits/versions/2/": 18,
     "/servers/": 7,
     "/servers/prod-1/": 11,
     "/rollouts/": 7,

@@ -156,3 +156,20 @@ def test_the_same_bytes_under_two_numbers_are_the_same(rows: FleetRows, viewer: 
     page = viewer.get("/models/digits/versions/2/compare/?with=1").content.decode()
 
     assert "They are the same" in page
+
+
+def test_a_versions_page_tells_what_preflight_finds_for_an_environment(rows: FleetRows, viewer: Client) -> None:
+    config = {"backend": "home-made", "instance_group": [{"kind": "KIND_GPU"}]}
+    Version.objects.filter(model__name="digits", number=2).update(config=config)
+
+    page = viewer.get("/models/digits/versions/2/?environment=staging").content.decode()
+
+    assert "nobody knows whether staging-1 has the backend" in page
+    assert "gpu-unknown" in page
+    assert "prod-1" not in page.partition('id="report-title"')[2]
+
+
+def test_a_version_that_was_rejected_has_no_report(rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get("/models/digits/versions/3/").content.decode()
+
+    assert "report-title" not in page

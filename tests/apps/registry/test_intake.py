@@ -156,6 +156,12 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("8", "MAX_BATCH"))), "MAX_BATCH"),
     (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", "Demo"))), "'Demo'"),
     (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", " demo"))), "' demo'"),
+    (
+        refusals.RulesBroken,
+        lambda: zipped(config_with(CONFIG + "dynamic_batching { preferred_batch_size: [ 9, 10 ] }")),
+        "dynamic_batching.preferred_batch_size holds 9, and max_batch_size is 8 (and 1 more)",
+    ),
+    (refusals.RulesBroken, lambda: zipped([("config.pbtxt", CONFIG), ("1/model.py", "x = 1")]), "TritonPythonModel"),
     (ConfigUnparsable, lambda: zipped(config_with(CONFIG + "bogus: 1")), "line 6"),
     (ConfigUnparsable, lambda: zipped(config_with(CONFIG.replace("TYPE_FP32", "TYPE_FP33"))), "line 4"),
 ]

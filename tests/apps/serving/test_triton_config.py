@@ -68,7 +68,6 @@ def test_a_config_tells_what_conch_decides_by() -> None:
         max_batch_size=16,
     )
     assert (config.is_ensemble, config.is_decoupled, config.is_sequence) == (False, False, False)
-    assert [note.split()[0] for note in config.notes] == ["version_policy", "model_warmup"]
 
 
 def test_the_document_holds_numbers_as_numbers_in_the_servers_own_names() -> None:
@@ -87,7 +86,7 @@ def test_an_ensemble_names_its_members_once_and_needs_no_file() -> None:
 
     assert config.is_ensemble
     assert config.members == ("clean", "score")
-    assert CONFIG.required_file(config) is None
+    assert CONFIG.required_file(config.document) is None
 
 
 def test_sequences_and_decoupled_models_are_told() -> None:
@@ -162,7 +161,7 @@ def test_what_the_server_would_only_call_failed_to_poll_is_refused_by_name(text:
     ],
 )
 def test_a_backend_needs_its_file(text: str, filename: str | None) -> None:
-    assert CONFIG.required_file(CONFIG.parse(text)) == filename
+    assert CONFIG.required_file(CONFIG.parse(text).document) == filename
 
 
 def test_the_effective_config_serves_what_conch_decides_and_keeps_the_rest() -> None:

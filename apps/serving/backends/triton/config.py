@@ -1,7 +1,7 @@
 """config.pbtxt by Triton's own protobuf: what it says, what Conch makes of it, how it is written."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf import text_format
@@ -11,28 +11,15 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.serving.backends.triton import differences, overlay_lines, spelling, warmup
 from apps.serving.backends.triton import overlay as overlays
 from apps.serving.backends.triton.document import datatype, to_document, to_message
+from apps.serving.backends.triton.filenames import backend_of, required_file
+from apps.serving.backends.triton.load_failures import explain, missing_backend
+from apps.serving.backends.triton.preflight import RULES
+from apps.serving.backends.triton.python_source import read_source
 from apps.serving.backends.triton.rules import check
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.protocol import ConfigDifference, Member, ModelConfig, Signature, Tensor, TensorSpec
+from apps.serving.preflight import Finding, PythonSource, Rule, Subject, examine
+from apps.serving.protocol import ConfigDifference, Explanation, Member, ModelConfig, Signature, Tensor, TensorSpec
 
-# What the backend opens when the configuration names no file.
-REQUIRED_FILES = {
-    "python": "model.py",
-    "onnxruntime": "model.onnx",
-    "tensorrt": "model.plan",
-    "pytorch": "model.pt",
-    "openvino": "model.xml",
-    "dali": "model.dali",
-    "vllm": "model.json",
-}
-# The older way to choose a backend; TensorFlow's two formats exist only as platforms.
-PLATFORM_FILES = {
-    "onnxruntime_onnx": "model.onnx",
-    "tensorrt_plan": "model.plan",
-    "pytorch_libtorch": "model.pt",
-    "tensorflow_graphdef": "model.graphdef",
-    "tensorflow_savedmodel": "model.savedmodel",
-}
 # Differences in these alone restart no loaded version (core, model_lifecycle).
 HARMLESS_FIELDS = ("name", "instance_group", "version_policy")
 
@@ -52,11 +39,34 @@ class PbtxtFormat:
         check(message)
         return _model_config(message)
 
-    def required_file(self, config: ModelConfig) -> str | None:
+    def required_file(self, config: Mapping[str, Any]) -> str | None:
         """The file a version directory must hold for this backend, None where any will do."""
-        if config.is_ensemble or config.document.get("cc_model_filenames"):
-            return None
-        return config.default_filename or REQUIRED_FILES.get(config.backend) or PLATFORM_FILES.get(config.platform)
+        return required_file(config)
+
+    def backend_of(self, config: Mapping[str, Any], files: Iterable[str]) -> str:
+        """The backend by name, by platform, or by the file that is there; empty when nothing tells."""
+        return backend_of(config, files)
+
+    def read_source(self, content: bytes) -> PythonSource:
+        """What a model's own source says of itself; it is read, never run."""
+        return read_source(content)
+
+    def explain(self, reason: str) -> Explanation | None:
+        """What a server's words about a failed load mean; None where they fit no known kind."""
+        return explain(reason)
+
+    def missing_backend(self, reason: str) -> str:
+        """The backend that a server said it does not have; empty when the reason is another."""
+        return missing_backend(reason)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule a version is held against before a server sees it."""
+        return RULES
+
+    def examine(self, subject: Subject) -> tuple[Finding, ...]:
+        """What the rules find in a version, for one server if the subject names it; errors first."""
+        return examine(RULES, subject)
 
     def effective(
         self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]
@@ -154,21 +164,7 @@ def _model_config(message: Any) -> ModelConfig:
         is_decoupled=message.model_transaction_policy.decoupled,
         is_sequence=scheduling == "sequence_batching",
         members=tuple(dict.fromkeys(step.model_name for step in message.ensemble_scheduling.step)),
-        notes=tuple(_notes(message)),
     )
-
-
-def _notes(message: Any) -> list[str]:
-    notes = []
-    if message.HasField("version_policy"):
-        notes.append("version_policy is not used: Conch decides which versions are loaded.")
-    if message.model_warmup:
-        notes.append("model_warmup is not used: Conch derives the warm-up from the inputs, alike for all versions.")
-    if reason := warmup.cannot_ask(to_document(message)):
-        notes.append(f"{reason[0].upper()}{reason[1:]}. Its rollouts say so, and go by its readiness.")
-    if message.model_repository_agents.agents:
-        notes.append("model_repository_agents run on the server before each load; Conch neither checks nor needs them.")
-    return notes
 
 
 def _spec(tensor: Any, *, is_optional: bool = False) -> TensorSpec:

@@ -1,6 +1,7 @@
 """What Triton's and gRPC's words mean: each failure as an error of `apps.serving.errors`."""
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 from tritonclient.utils import InferenceServerException
@@ -8,6 +9,7 @@ from tritonclient.utils import InferenceServerException
 from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
 from apps.serving import errors
+from apps.serving.backends.triton import load_failures
 
 RESTRICTED = "This protocol is restricted"
 NOT_EXPLICIT = "explicit model load / unload is not allowed"
@@ -53,6 +55,8 @@ def load_fault(error: InferenceServerException, *, server: str, doing: str, **fa
     kind = errors.LoadPending if is_late(error) else _common(error)
     if kind is None:
         kind = errors.FailedToPoll if words(error).endswith(FAILED_TO_POLL) else errors.LoadRefused
+        explanation = load_failures.explain(words(error))
+        facts |= asdict(explanation) if explanation else {}
     return _build(kind, error, server=server, doing=doing, **facts)
 
 

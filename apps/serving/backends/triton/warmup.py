@@ -30,7 +30,7 @@ def zero_warmup(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             for tensor in inputs
         },
     }
-    return [entry] if _entry_bytes(entry) <= LIMIT_BYTES else []
+    return [entry] if entry_bytes(entry) <= LIMIT_BYTES else []
 
 
 def example_inputs(document: Mapping[str, Any]) -> list[Tensor]:
@@ -55,9 +55,9 @@ def cannot_ask(document: Mapping[str, Any]) -> str:
 def check_size(document: Mapping[str, Any]) -> None:
     """ConfigUnparsable when the warm-up in `document` is larger than a server is trusted with."""
     for entry in document.get("model_warmup", ()):
-        if _entry_bytes(entry) > LIMIT_BYTES:
+        if entry_bytes(entry) > LIMIT_BYTES:
             raise ConfigUnparsable(
-                f"warm-up {str(entry.get('name', ''))[:80]!r} needs {_entry_bytes(entry):,} bytes, "
+                f"warm-up {str(entry.get('name', ''))[:80]!r} needs {entry_bytes(entry):,} bytes, "
                 f"the limit is {LIMIT_BYTES:,}",
                 field="model_warmup",
             )
@@ -80,7 +80,8 @@ def _shape(tensor: Mapping[str, Any]) -> list[int]:
     return [1 if size < 0 else size for size in tensor.get("dims", ())]
 
 
-def _entry_bytes(entry: Mapping[str, Any]) -> int:
+def entry_bytes(entry: Mapping[str, Any]) -> int:
+    """What one warm-up entry makes a server hold at once, in bytes."""
     batch: int = max(1, entry.get("batch_size", 0))
     return batch * _total(entry.get("inputs", {}).values())
 

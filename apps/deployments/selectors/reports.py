@@ -1,0 +1,137 @@
+"""Preflight: a version held against every server it would go to, from what is already known. Nothing is asked."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from apps.deployments.models import Placement
+from apps.fleet import selectors as fleet
+from apps.fleet.models import ObservedVersion, Server
+from apps.registry.inspection import subject_of
+from apps.registry.models import Version
+from apps.serving import backends
+from apps.serving.preflight import Finding, LiveMember, ServerFacts, Severity
+
+GIB = 2**30
+READY, UNAVAILABLE = "READY", "UNAVAILABLE"
+# Labels by which somebody says what a server does not tell.
+BACKENDS, GPUS, MEMORY_GIB = "backends", "gpus", "memory_gib"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the rules say of one version for one environment: of itself, then per server."""
+
+    version: Version
+    environment: str
+    servers: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def of(self, *severities: Severity) -> tuple[Finding, ...]:
+        """The findings of these severities."""
+        return tuple(finding for finding in self.findings if finding.severity in severities)
+
+
+def report(version: Version, environment: str, servers: Sequence[Server] | None = None) -> Report:
+    """The version on each server of the environment that takes rollouts, or on `servers`."""
+    chosen = list(fleet.servers_for_rollouts(environment)) if servers is None else list(servers)
+    config_format = backends.get("triton").CONFIG
+    config = _as_configured(version, environment)
+    members = _members(version, environment) if version.config.get("ensemble_scheduling") else None
+    files = version.artifact.files if version.artifact else None
+    found: dict[Finding, None] = {}
+    for facts in (None, *server_facts(chosen)):
+        subject = subject_of(version.model.name, config, files, version.inspection, members=members, server=facts)
+        found |= dict.fromkeys(config_format.examine(subject))
+    order = list(Severity)
+    findings = sorted(found, key=lambda one: (order.index(one.severity), one.server))
+    return Report(version, environment, tuple(server.name for server in chosen), tuple(findings))
+
+
+def _as_configured(version: Version, environment: str) -> Mapping[str, Any]:
+    """The version's configuration as the environment overlays it."""
+    placed = Placement.objects.select_related("overlay").filter(
+        model=version.model_id, environment__name=environment, overlay__isnull=False
+    )
+    overlay = next((placement.overlay for placement in placed if placement.overlay), None)
+    return backends.get("triton").CONFIG.merge(version.config, overlay.document) if overlay else version.config
+
+
+def server_facts(servers: Sequence[Server]) -> list[ServerFacts]:
+    """What is known of each server: what it told, what somebody said of it, what it has served before."""
+    seen, missing = _seen_backends(servers), _missing_backends(servers)
+    return [
+        ServerFacts(
+            name=server.name,
+            version=str(getattr(getattr(server, "observation", None), "server_version", "")),
+            backends=_words(server.labels.get(BACKENDS)),
+            seen=frozenset(seen[server.pk]),
+            missing=frozenset(missing[server.pk]),
+            gpus=_whole(server.labels.get(GPUS)),
+            memory_bytes=_bytes(server.labels.get(MEMORY_GIB)),
+        )
+        for server in servers
+    ]
+
+
+def _seen_backends(servers: Sequence[Server]) -> Mapping[int, set[str]]:
+    """The backends of versions that are ready on each server now."""
+    ready = ObservedVersion.objects.filter(server__in=servers, state=READY).values_list("server", "model", "version")
+    where: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for server, model, number in ready:
+        where[model, number].add(server)
+    versions = Version.objects.filter(model__name__in={model for model, _ in where}, artifact__isnull=False)
+    found: dict[int, set[str]] = defaultdict(set)
+    config_format = backends.get("triton").CONFIG
+    for model, number, word in versions.values_list("model__name", "number", "backend"):
+        for server in where.get((model, number), ()):
+            # The row keeps a backend, or the platform that stands for one.
+            found[server].add(config_format.backend_of({"platform": word}, ()) or word)
+    return found
+
+
+def _missing_backends(servers: Sequence[Server]) -> Mapping[int, set[str]]:
+    """The backends that a failed load on each server named as missing."""
+    failed = ObservedVersion.objects.filter(server__in=servers, state=UNAVAILABLE).exclude(reason__in=("", "unloaded"))
+    config_format = backends.get("triton").CONFIG
+    found: dict[int, set[str]] = defaultdict(set)
+    for server, reason in failed.values_list("server", "reason"):
+        found[server].update(filter(None, [config_format.missing_backend(reason)]))
+    return found
+
+
+def _members(version: Version, environment: str) -> dict[str, LiveMember]:
+    """The models that the ensemble calls, as they are placed in the environment or seen ready there."""
+    steps = version.config["ensemble_scheduling"].get("step", ())
+    names = {str(step.get("model_name", "")) for step in steps}
+    placed = Placement.objects.select_related("model", "active", "standby").filter(
+        Q(active__isnull=False), environment__name=environment, model__name__in=names
+    )
+    numbers: dict[str, set[int]] = defaultdict(set)
+    ready = fleet.observed(environment=environment).filter(model__in=names, state=READY)
+    for model, number in ready.values_list("model", "version"):
+        numbers[model].add(number)
+    members = {name: LiveMember({}, frozenset(loaded)) for name, loaded in numbers.items()}
+    for placement in placed:
+        live = {one.number for one in (placement.active, placement.standby) if one}
+        config = placement.active.config if placement.active else {}
+        members[placement.model.name] = LiveMember(config, frozenset(live | numbers[placement.model.name]))
+    return members
+
+
+def _words(label: str | None) -> frozenset[str] | None:
+    return None if label is None else frozenset(label.replace(",", " ").split())
+
+
+def _whole(label: str | None) -> int | None:
+    return int(label) if label is not None and label.isdecimal() else None
+
+
+def _bytes(label: str | None) -> int | None:
+    try:
+        return None if label is None else int(float(label) * GIB)
+    except (ValueError, OverflowError):
+        return None

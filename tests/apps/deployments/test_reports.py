@@ -1,0 +1,180 @@
+"""Preflight per server: what is known, what blocks a promotion, what asks, what is only told."""
+
+from typing import Any
+
+import pytest
+
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.deployments.errors import PreflightFailed, PreflightWarnings
+from apps.deployments.models import Overlay
+from apps.fleet import selectors as fleet
+from apps.fleet.models import Observation, Server
+from apps.registry.models import Version
+from apps.serving.preflight import Severity
+from tests.factories.fleets import FleetRows
+
+ENSEMBLE: dict[str, Any] = {
+    "platform": "ensemble",
+    "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}],
+    "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [4]}],
+    "ensemble_scheduling": {
+        "step": [
+            {"model_name": "scale", "model_version": -1, "input_map": {"x": "x"}, "output_map": {"y": "y"}},
+        ]
+    },
+}
+
+
+def configure(rows: FleetRows, number: int, backend: str = "python", **config: Any) -> Version:
+    version = rows.versions["digits", number]
+    plain = {"backend": "python", "input": ENSEMBLE["input"], "output": ENSEMBLE["output"]}
+    version.config = config if "platform" in config else plain | {"backend": backend} | config
+    version.backend = backend
+    version.save()
+    return version
+
+
+def label(server: str, **labels: str) -> None:
+    Server.objects.filter(name=server).update(labels=labels)
+
+
+def rules(version: Version) -> set[tuple[str, str, str]]:
+    found = selectors.report(version, "prod").findings
+    return {(finding.rule, str(finding.severity), finding.server) for finding in found}
+
+
+def promote(version: Version, **asked: Any) -> Any:
+    return services.promote(COMMAND, environment="prod", model="digits", version=version.number, **asked)
+
+
+def test_a_clean_version_is_told_only_that_its_usual_backend_is_presumed(rows: FleetRows) -> None:
+    configure(rows, 1, "home-made")
+    version = configure(rows, 2)
+
+    assert rules(version) == {("backend-presumed", "note", "prod-1"), ("backend-presumed", "note", "prod-2")}
+    assert promote(version).to_version == version
+
+
+def test_a_backend_that_has_served_there_is_known(rows: FleetRows) -> None:
+    configure(rows, 1)
+
+    assert rules(configure(rows, 2)) == set()
+
+
+def test_a_platform_that_has_served_there_makes_its_backend_known(rows: FleetRows) -> None:
+    configure(rows, 1)
+    Version.objects.filter(number=1).update(backend="onnxruntime_onnx")
+    version = configure(rows, 2, "onnxruntime", default_model_filename="model.py")
+
+    assert rules(version) == set()
+
+
+def test_a_backend_of_its_own_is_asked_about_until_it_is_confirmed_or_declared(rows: FleetRows) -> None:
+    version = configure(rows, 2, "home-made")
+    label("prod-1", backends="python home-made")
+
+    with pytest.raises(PreflightWarnings, match="prod-2 has the backend 'home-made'") as asked:
+        promote(version)
+    confirmed = promote(version, confirm=["warnings"])
+
+    assert [one["rule"] for one in asked.value.facts["findings"]] == ["backend-unknown"]
+    assert confirmed.plan["confirmed"] == ["warnings"]
+
+
+def test_a_backend_that_a_server_said_it_lacks_blocks(rows: FleetRows) -> None:
+    version = configure(rows, 2, "onnxruntime", default_model_filename="model.py")
+    reason = "version 9 is at UNAVAILABLE state: unable to find backend library for backend 'onnxruntime', try"
+    rows.observed("prod-2", "digits.shadow", 9, state="UNAVAILABLE", reason=reason)
+
+    with pytest.raises(PreflightFailed, match="prod-2 said that it has no backend 'onnxruntime'") as refused:
+        promote(version, confirm=["warnings"])
+
+    assert [one["server"] for one in refused.value.facts["findings"]] == ["prod-2"]
+    assert refused.value.hint
+
+
+def test_servers_left_out_are_not_asked_about(rows: FleetRows) -> None:
+    version = configure(rows, 2, "onnxruntime", default_model_filename="model.py")
+    label("prod-2", backends="python")
+
+    with pytest.raises(PreflightFailed):
+        promote(version)
+
+    assert promote(version, skip=["prod-2"]).plan["left_out"] == ["prod-2"]
+
+
+def test_a_field_is_too_new_for_the_server_that_is_older(rows: FleetRows) -> None:
+    version = configure(rows, 2, runtime="libx.so")
+    Observation.objects.filter(server__name="prod-2").update(server_version="2.40.0")
+
+    found = {(rule, server) for rule, severity, server in rules(version) if severity == "error"}
+
+    assert found == {("newer-field", "prod-2")}
+
+
+def test_labels_tell_of_gpus_and_memory_and_nonsense_in_them_tells_nothing(rows: FleetRows) -> None:
+    version = configure(rows, 2, instance_group=[{"kind": "KIND_GPU", "gpus": [1]}])
+    label("prod-1", gpus="1", memory_gib="0.000001")
+    label("prod-2", gpus="two", memory_gib="lots")
+
+    found = {(rule, server) for rule, severity, server in rules(version) if severity != "note"}
+
+    assert found == {("gpu-id", "prod-1"), ("memory", "prod-1"), ("gpu-unknown", "prod-2")}
+
+
+def test_an_ensemble_needs_its_members_live_there_and_of_the_right_types(rows: FleetRows) -> None:
+    ensemble = configure(rows, 2, **ENSEMBLE)
+    alone = rules(ensemble)
+    rows.model("scale")
+    rows.version("scale", 4)
+    member = {"input": [{"name": "x", "data_type": "TYPE_INT8", "dims": [4]}], "output": ENSEMBLE["output"]}
+    Version.objects.filter(model__name="scale").update(config=member)
+
+    rows.placed("scale", "prod", 4)
+    wrong = rules(ensemble)
+    Version.objects.filter(model__name="scale").update(config={**member, "input": ENSEMBLE["input"]})
+    right = rules(ensemble)
+
+    assert alone == {("member-missing", "error", "")}
+    assert wrong == {("member-types", "error", "")}
+    assert right == set()
+
+
+def test_a_member_that_serves_outside_conch_counts_as_there(rows: FleetRows) -> None:
+    rows.observed("prod-1", "scale", 1)
+
+    assert rules(configure(rows, 2, **ENSEMBLE)) == set()
+
+
+def test_what_the_environment_overlays_is_what_is_held_against_the_rules(rows: FleetRows) -> None:
+    version = configure(rows, 2, max_batch_size=8)
+    placement = rows.placements["digits", "prod"]
+    batching = {"dynamic_batching": {"preferred_batch_size": [16]}}
+    placement.overlay = Overlay.objects.create(placement=placement, number=1, document=batching)
+    placement.save()
+
+    found = selectors.report(version, "prod").of(Severity.ERROR)
+
+    assert [one.rule for one in found] == ["preferred-batch-size"]
+
+
+def test_a_report_without_a_server_holds_what_needs_none(rows: FleetRows) -> None:
+    rows.environment("empty", rank=9)
+    version = configure(rows, 2, max_batch_size=2, dynamic_batching={"preferred_batch_size": [4]})
+
+    found = selectors.report(version, "empty")
+
+    assert ([one.rule for one in found.of(Severity.ERROR)], found.servers) == (["preferred-batch-size"], ())
+
+
+def test_the_number_of_queries_does_not_grow_with_the_servers(
+    rows: FleetRows, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(20):
+        rows.server(f"more-{number}", "prod")
+    version = configure(rows, 2)
+    servers = list(fleet.servers_for_rollouts("prod"))
+
+    with django_assert_max_num_queries(4):
+        selectors.report(version, "prod", servers)
