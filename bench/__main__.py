@@ -7,13 +7,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import pages, promote, report, rollback
+from bench import console, pages, promote, report, rollback
 from bench.figures import Figure
 from bench.stack import Stack
 from demo.parts.errors import PartError
 
 Measure = Callable[[Stack], tuple[list[Figure], dict[str, Any]]]
-BENCHES: dict[str, Measure] = {"rollback": rollback.measure, "promote": promote.measure, "pages": pages.measure}
+BENCHES: dict[str, Measure] = {
+    "rollback": rollback.measure,
+    "promote": promote.measure,
+    "pages": pages.measure,
+    "console": console.measure,
+}
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.access.models import ApiToken
 from apps.audit.models import Event
-from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Overlay, Placement, Probe, Rollout, Run, StepRun, Trial
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from apps.registry.models import Alias, Artifact, Model, Sample, Version
 from bench.crowd_sizes import Size
@@ -38,9 +38,10 @@ def grow(size: Size) -> None:
     models = _models(range(had.models, size.models), now)
     versions = _versions(models, now)
     _placements(models, environments, versions, now)
+    _overlays(models, now)
     _observe(size, now)
     _roll_out(had.rows, size, now)
-    _around(had.rows, size.rows, now)
+    _around(had.rows, size.history, now)
 
 
 def _environments() -> list[Environment]:
@@ -135,6 +136,22 @@ def _placements(
     )
 
 
+def _overlays(models: list[Model], now: datetime) -> None:
+    """Three on every new placement, none of them in force."""
+    Overlay.objects.bulk_create(
+        [
+            Overlay(
+                placement=placement,
+                number=number,
+                document={"dynamic_batching": {"max_queue_delay_microseconds": 100 * number}},
+                created_at=now,
+            )
+            for placement in Placement.objects.filter(model__in=models)
+            for number in range(1, VERSIONS + 1)
+        ]
+    )
+
+
 def _observe(size: Size, now: datetime) -> None:
     """Both live versions of every model on every server; every seventh row tells of a drift."""
     known = set(ObservedVersion.objects.values_list("server_id", "model", "version"))
@@ -163,12 +180,12 @@ def _roll_out(had: int, size: Size, now: datetime) -> None:
     placements = list(Placement.objects.select_related("environment", "model").order_by("pk"))
     versions = {(v.model_id, v.number): v for v in Version.objects.only("pk", "model_id", "number")}
     taken = set(Rollout.objects.filter(state="running").values_list("placement_id", flat=True))
-    for number in range(had, size.rows):
+    for number in range(had, size.history):
         placement = placements[0] if number % 10 == 0 else placements[number % len(placements)]
         is_moving = number % 100 == 5 and placement.pk not in taken
         if is_moving:
             taken.add(placement.pk)
-        _rollout(placement, versions, is_moving=is_moving, at=now - timedelta(minutes=size.rows - number))
+        _rollout(placement, versions, is_moving=is_moving, at=now - timedelta(minutes=size.history - number))
 
 
 def _rollout(placement: Placement, versions: dict[tuple[int, int], Version], *, is_moving: bool, at: datetime) -> None:
@@ -246,6 +263,26 @@ def _around(had: int, rows: int, now: datetime) -> None:
         for _ in range(had, rows)
     )
     _create_all(Probe, probes)
+    trials = (
+        Trial(model=placement.model, version=VERSIONS, server=server, state="answered", inputs=[TENSOR], created_by="b")
+        for _ in range(had, rows)
+    )
+    _create_all(Trial, trials)
+    version = Version.objects.filter(model=placement.model).order_by("number")[0]
+    digests = {"artifact_digest": version.digest, "config_digest": "1" * 64}
+    bans = (
+        Ban(
+            placement=placement,
+            version=version,
+            reason="bench",
+            actor="bench",
+            actor_kind="token",
+            lifted_at=now,
+            **digests,
+        )
+        for _ in range(had // 10, rows // 10)
+    )
+    _create_all(Ban, bans)
     tens = range((had + 9) // 10, rows // 10)
     _create_all(User, (User(username=f"person-{n}") for n in tens))
     _create_all(

@@ -42,7 +42,8 @@ def _survey(stack: Stack, home: Home, variables: dict[str, str], size: int, port
     rows = ROWS[size]
     stack.say(f"pages: {rows:,} rows")
     out = home.state / f"survey-{rows}.json"
-    command = f"from bench.surveyed import survey; survey({size}, {str(out)!r})"
+    grown = f"from bench.crowd_sizes import SIZES; survey(SIZES[{size}], {str(out)!r})"
+    command = f"from bench.surveyed import survey; {grown}"
     run_once("survey", ["manage.py", "shell", "--no-imports", "-c", command], home=home, variables=variables)
     found: dict[str, Any] = json.loads(out.read_text())
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

@@ -11,7 +11,7 @@ from demo.home import REPOSITORY
 
 RESULTS = REPOSITORY / "bench" / "results"
 PAGE = REPOSITORY / "docs" / "performance.md"
-NAMES = ("rollback", "promote", "pages")
+NAMES = ("rollback", "promote", "pages", "console")
 
 HEAD = """\
 # Performance
@@ -38,6 +38,11 @@ the longest in equally long quiet windows of the same run. Beside it: the same c
 Every page of the console and every list of the REST API, at 10, 100 and 1,000 rows of models x servers.
 `p95_ms` is the time of a request to the real web server, one after another, on one connection; `queries` is how
 many the page sends to the database. Queries must be as many at 1,000 rows as at 10.""",
+    "console": """\
+Chromium in front of 200 models on 100 servers, each page opened ten times in a tab of its own; the browser's own
+clocks. `first_paint_ms` is the p95 from the click to the first content painted, `interaction_ms` the p95 of the
+slowest touch of a visit (menu, search, keyboard, dialog) until the next frame, `layout_shift` the median of what
+moved without being touched (0.1 is what people do not notice).""",
 }
 
 

@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, get_resolver, reverse
 
 from apps.access.models import ApiToken
-from apps.deployments.models import Rollout
+from apps.deployments.models import Ban, Rollout, Trial
 from apps.registry.models import Model
 from bench.crowd import grow
-from bench.crowd_sizes import SIZES
+from bench.crowd_sizes import Size
 
 # What a GET does not make a page of, or (the export) what is meant to grow with what it holds.
 NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export"})
@@ -34,17 +34,27 @@ LISTS = frozenset(
         "samples",
         "servers",
         "tokens",
+        "trials",
         "users",
         "versions",
     }
 )
-QUERY = {"probes": "?environment=prod&model=model-0000"}
+MODEL = "model-0000"
+# What a page or list must be asked for.
+QUERY = {
+    "advice": f"?environment=prod&model={MODEL}",
+    "devices": "?server=server-0",
+    "probes": f"?environment=prod&model={MODEL}",
+    "promises": f"?model={MODEL}",
+    "search": "?q=model",
+    "trials": f"?model={MODEL}",
+}
 HOST = "127.0.0.1"
 
 
-def survey(size: int, out: str) -> None:
-    """Grow to SIZES[size]; write every page's path and queries, and a session that may look, to `out`."""
-    grow(SIZES[size])
+def survey(size: Size, out: str) -> None:
+    """Grow to `size`; write every page's path and queries, and a session that may look, to `out`."""
+    grow(size)
     client = Client(SERVER_NAME=HOST)
     client.force_login(User.objects.get(username="admin"))
     found = {name: {"path": path, "queries": _queries(client, path)} for name, path in _paths()}
@@ -56,11 +66,11 @@ def _paths() -> Iterator[tuple[str, str]]:
     """All of the console, and of the REST API what lists."""
     for path in _patterns("console"):
         if path.name not in NOT_PAGES:
-            yield str(path.name), reverse(f"console:{path.name}", kwargs=_words(path))
+            yield str(path.name), reverse(f"console:{path.name}", kwargs=_words(path)) + QUERY.get(str(path.name), "")
     for path in _patterns("api"):
         if path.name in LISTS:
             address = reverse(f"api:{path.name}", kwargs=_words(path))
-            yield f"api_{path.name.replace('-', '_')}", address + QUERY.get(path.name, "")
+            yield f"api_{path.name.replace('-', '_')}", address + QUERY.get(str(path.name), "")
 
 
 def _patterns(namespace: str) -> list[URLPattern]:
@@ -78,17 +88,17 @@ def _patterns(namespace: str) -> list[URLPattern]:
 
 def _words(path: URLPattern) -> dict[str, Any]:
     """What stands in the path's brackets: the busiest model, a server, the newest rollout."""
-    name = str(path.name)
+    name, names = str(path.name), {"servers": "server-0", "environments": "prod"}
     words: dict[str, Any] = {
-        "name": "server-0" if "server" in name else Model.objects.order_by("pk")[0].name,
+        "name": names.get(str(path.pattern).partition("/")[0], Model.objects.order_by("pk")[0].name),
         "number": 1 if "promote" in name or "archive" in name else 3,
         "environment": "prod",
         "sample": "s0",
         "rollout_id": _rollout(is_moving=name == "abort"),
+        "trial_id": Trial.objects.order_by("-pk")[0].pk,
+        "ban_id": Ban.objects.order_by("-pk")[0].pk,
         "token_id": ApiToken.objects.filter(revoked_at=None).order_by("pk")[0].pk,
     }
-    if "environment" in name:
-        words["name"] = "prod"
     return {word: words[word] for word in path.pattern.converters}
 
 
