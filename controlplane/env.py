@@ -56,6 +56,7 @@ SETTINGS = (
     Setting("CONCH_MLFLOW_TOKEN", "", "bearer token for it"),
     Setting("CONCH_MAX_UNPACKED_BYTES", str(32 * 2**30), "largest unpacked version taken"),
     Setting("CONCH_MAX_ENTRIES", "10000", "most files and folders in one upload"),
+    Setting("CONCH_KEEP_VERSIONS", "0", "newest versions of a model whose bytes are kept; 0: all; a model may differ"),
     Setting("CONCH_LEASE_S", "15", "how long a worker may be silent before another takes over its run"),
     Setting("CONCH_OBSERVE_EVERY_S", "5", "how often every server is asked what it serves"),
     Setting("CONCH_SWEEP_EVERY_S", "5", "how often what is due or stuck is woken"),

@@ -205,6 +205,7 @@ CONCH: dict[str, Any] = {
     },
     "max_unpacked_bytes": env.number("CONCH_MAX_UNPACKED_BYTES"),
     "max_entries": env.number("CONCH_MAX_ENTRIES"),
+    "keep_versions": env.number("CONCH_KEEP_VERSIONS"),
     "lease_s": env.number("CONCH_LEASE_S"),
     "observe_every_s": env.number("CONCH_OBSERVE_EVERY_S"),
     "sweep_every_s": env.number("CONCH_SWEEP_EVERY_S"),

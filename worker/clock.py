@@ -136,11 +136,13 @@ def tidy(now: datetime) -> None:
     registry_services.sweep_uploads(now)
     try:
         registry_services.sweep_store()
+        services.apply_retention(now)
     except ControlPlaneError as error:
         log.warning("the artifact store could not be tidied: %s", error.message)
     moving = {rollout.placement.model.name for rollout in deployments.moving_rollouts()}
     for repository in fleet.repositories():
         try:
             repositories.sweep(Path(repository.path), keep_shadows=moving)
+            repositories.remove_versions(Path(repository.path), gone=registry.removed_numbers())
         except ControlPlaneError as error:
             log.warning("repository %s could not be tidied: %s", repository.name, error.message)

@@ -44,6 +44,7 @@ def change_model(request: HttpRequest, name: str) -> HttpResponse:
         "slo_p99_ms": model.slo_p99_ms,
         "slo_error_percent": None if ratio is None else ratio * 100,
         "load_deadline_s": model.load_deadline_s,
+        "keep_versions": model.keep_versions,
     }
     form = ModelForm(request.POST or None, is_new=False, initial=initial)
     question = Question(f"Change {name}", "Save", _page(name))

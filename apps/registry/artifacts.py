@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmp
 # `receiving` is where the web server keeps a file while it still comes in; see FILE_UPLOAD_TEMP_DIR.
 INCOMING, STAGING, RECEIVING = "incoming", "staging", "receiving"
 LEFTOVER_AGE_S = 3_600
+SHELF_CHARS, DIGEST_CHARS = 2, 64
 SEALED_FILE_MODE = 0o444
 # The reserve is left for everybody else on the file system.
 STORE = Disk(full=StoreFull, broken=StoreBroken, reserve_bytes=16 << 20)
@@ -172,6 +173,8 @@ def seal(fresh: Path, target: Path) -> None:
         except OSError as error:
             if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
                 raise
+            # Wanted again: whoever sweeps what no version has leaves it alone.
+            os.utime(target)
         flush_directory(target.parent)
         flush_directory(target.parent.parent)
 
@@ -185,6 +188,40 @@ def sweep(store: Path, *, keep_incoming: Collection[str]) -> None:
         Path(entry.path).unlink(missing_ok=True)
     for entry in _old(store / STAGING):
         shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def orphans(store: Path, *, known: Collection[str]) -> dict[str, int]:
+    """Sealed artifacts that no row knows, an hour old at least: digest and bytes of each."""
+    shelves = [entry for entry in os.scandir(store) if len(entry.name) == SHELF_CHARS and entry.is_dir()]
+    found = [one for shelf in shelves for one in _old(Path(shelf.path)) if len(one.name) == DIGEST_CHARS]
+    return {one.name: _bytes_in(Path(one.path)) for one in found if one.name not in known}
+
+
+def take_away(store: Path, digest: str, *, is_wanted: Callable[[], bool]) -> bool:
+    """Remove a sealed artifact's directory, unless it is wanted again by the time it is out of the way."""
+    place = store / digest[:SHELF_CHARS] / digest
+    with faults(store, doing="removing an artifact"), staging(store) as away:
+        try:
+            place.rename(away / digest)
+        except FileNotFoundError:
+            return False
+        if is_wanted():
+            _put_again(away / digest, place)
+            return False
+        flush_directory(place.parent)
+    return True
+
+
+def _put_again(taken: Path, place: Path) -> None:
+    try:
+        taken.rename(place)
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise
+
+
+def _bytes_in(directory: Path) -> int:
+    return sum(file.lstat().st_size for file in directory.rglob("*") if file.is_file() and not file.is_symlink())
 
 
 def _old(directory: Path) -> "list[os.DirEntry[str]]":

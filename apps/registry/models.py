@@ -20,6 +20,7 @@ class Model(models.Model):
     slo_p99_ms = models.FloatField(null=True)
     slo_error_ratio = models.FloatField(null=True)
     load_deadline_s = models.PositiveIntegerField(default=300)
+    keep_versions = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.CharField(max_length=200, blank=True)
 

@@ -42,6 +42,31 @@ def models(*, search: str = "", owner: str = "") -> QuerySet[Model]:
     return found.filter(owner=owner) if owner else found
 
 
+def models_with_versions(name: str = "") -> QuerySet[Model]:
+    """Models that have versions, by name; one of them, or ModelUnknown, when it is named."""
+    if name:
+        get_model(name)
+    found = Model.objects.filter(versions__isnull=False).distinct().order_by("name")
+    return found.filter(name=name) if name else found
+
+
+def removed_numbers() -> dict[str, set[int]]:
+    """The numbers whose bytes are kept no longer, by model."""
+    found: dict[str, set[int]] = {}
+    for name, number in Version.objects.filter(state=VersionState.REMOVED).values_list("model__name", "number"):
+        found.setdefault(name, set()).add(number)
+    return found
+
+
+def known_digests() -> set[str]:
+    """The digests of artifacts, and of versions that are still being checked."""
+    waiting = (VersionState.FETCHING, VersionState.RECEIVED, VersionState.CHECKING)
+    return {
+        *Artifact.objects.values_list("digest", flat=True),
+        *Version.objects.filter(state__in=waiting).values_list("digest", flat=True),
+    }
+
+
 def get_model(name: str) -> Model:
     """The model of that name, or ModelUnknown."""
     found = Model.objects.filter(name=name).first()

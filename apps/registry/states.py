@@ -13,6 +13,7 @@ class VersionState(StrEnum):
     READY = "ready"
     REJECTED = "rejected"
     ARCHIVED = "archived"
+    REMOVED = "removed"
 
 
 S = VersionState
@@ -21,9 +22,10 @@ VERSION_MOVES: Mapping[str, frozenset[str]] = {
     S.FETCHING: frozenset({S.RECEIVED, S.REJECTED}),
     S.RECEIVED: frozenset({S.CHECKING, S.REJECTED}),
     S.CHECKING: frozenset({S.CHECKING, S.READY, S.REJECTED}),
-    S.READY: frozenset({S.ARCHIVED}),
+    S.READY: frozenset({S.ARCHIVED, S.REMOVED}),
     S.REJECTED: frozenset(),
-    S.ARCHIVED: frozenset({S.READY}),
+    S.ARCHIVED: frozenset({S.READY, S.REMOVED}),
+    S.REMOVED: frozenset(),
 }
 
 

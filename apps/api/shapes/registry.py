@@ -8,7 +8,7 @@ from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
 from apps.registry import selectors
 from apps.serving.protocol import ConfigEffect
 
-STATES = ("fetching", "received", "checking", "ready", "rejected", "archived")
+STATES = ("fetching", "received", "checking", "ready", "rejected", "archived", "removed")
 TOLERANCES = 'How each output is compared, by name: {"y": {"atol": 0.01}, "scores": {"compare": "label"}}.'
 
 
@@ -22,6 +22,7 @@ class ModelShape(Shape):
     slo_p99_ms = serializers.FloatField(allow_null=True)
     slo_error_ratio = serializers.FloatField(allow_null=True)
     load_deadline_s = serializers.IntegerField()
+    keep_versions = serializers.IntegerField(allow_null=True, help_text="Null: the installation's default. 0: all.")
     aliases = serializers.SerializerMethodField(help_text="Version number by alias.")
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField()
@@ -40,6 +41,13 @@ class ModelChange(Asked):
     tags = serializers.ListField(required=False, child=serializers.CharField(max_length=64), max_length=50)
     slo_p99_ms = serializers.FloatField(required=False, allow_null=True, help_text="Promised 99th percentile, in ms.")
     slo_error_ratio = serializers.FloatField(required=False, allow_null=True, help_text="Promised ratio, 0 to 1.")
+    keep_versions = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=10_000,
+        help_text="Newest versions whose bytes stay; 0: all.",
+    )
     load_deadline_s = serializers.IntegerField(
         required=False, min_value=1, max_value=86_400, help_text="How long a load may take."
     )

@@ -21,6 +21,13 @@ class ModelForm(forms.Form):
     slo_error_percent = forms.FloatField(
         label="Promise: failed requests, %", required=False, min_value=0, max_value=100
     )
+    keep_versions = forms.IntegerField(
+        label="Versions to keep",
+        required=False,
+        min_value=0,
+        max_value=10_000,
+        help_text="Older ones lose their bytes unless something holds them. Empty: the default. 0: all stay.",
+    )
     load_deadline_s = forms.IntegerField(
         label="Load deadline, seconds",
         min_value=1,

@@ -61,6 +61,7 @@ VERSION = {
     "ready": ("ready", "ok"),
     "rejected": ("! rejected", "bad"),
     "archived": ("archived", "mute"),
+    "removed": ("bytes removed", "mute"),
 }
 SERVER = {
     "checking": ("checking >", "busy"),

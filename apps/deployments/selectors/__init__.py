@@ -35,6 +35,7 @@ from apps.deployments.selectors.policies import (
     with_policies,
 )
 from apps.deployments.selectors.reports import Report, report
+from apps.deployments.selectors.retention import Judged, Retention, keep_of, retention
 from apps.deployments.selectors.rollouts import (
     active_rollout,
     due_rollouts,
@@ -67,9 +68,11 @@ __all__ = [
     "DriftCount",
     "Effect",
     "InService",
+    "Judged",
     "Look",
     "Mark",
     "Report",
+    "Retention",
     "Row",
     "Target",
     "Told",
@@ -99,6 +102,7 @@ __all__ = [
     "hot_servers",
     "in_service",
     "judgements_of",
+    "keep_of",
     "kept_drift",
     "last_live",
     "latest_judgements",
@@ -118,6 +122,7 @@ __all__ = [
     "question_of",
     "report",
     "request_entries",
+    "retention",
     "rollback_reach",
     "rollback_targets",
     "rollout_policy",

@@ -18,6 +18,7 @@ from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.planning import plan_promotion
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
 from apps.deployments.services.requests import promote, retire_standby, unload
+from apps.deployments.services.retention import apply_retention
 from apps.deployments.services.retiring import retire_server
 from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.rollouts import advance_rollout
@@ -41,6 +42,7 @@ __all__ = [
     "abort",
     "add_environment",
     "advance_rollout",
+    "apply_retention",
     "approve",
     "archive_version",
     "begin_step",

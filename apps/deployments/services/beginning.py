@@ -12,7 +12,7 @@ from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.common.dispatch import wake
 from apps.deployments import plan
-from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
+from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive, VersionNotReady
 from apps.deployments.models import Overlay, Placement, Rollout, Run
 from apps.deployments.policy import Approval, Policy, wave_of
 from apps.deployments.selectors.ensembles import ensembles_on
@@ -23,6 +23,7 @@ from apps.deployments.services.superseding import supersede
 from apps.deployments.states import IN_WAVES, RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
 from apps.registry.models import Version
+from apps.registry.states import VersionState
 
 VERBS = {
     RolloutKind.PROMOTE: "promote",
@@ -90,6 +91,7 @@ def begin(
         with transaction.atomic():
             _lock(take_over)
             _require_unchanged(placement)
+            _require_ready(to)
             busy = _take_over(take_over, rollout, now)
             rollout.save()
             runs = Run.objects.bulk_create(_now(rollout, _runs(rollout, servers, hot, waves), busy))
@@ -141,6 +143,15 @@ def _require_unchanged(seen: Placement) -> None:
     decided_by = attrgetter("active_id", "standby_id", "held_at", "overlay_id")
     if decided_by(now) != decided_by(seen):
         raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
+
+
+def _require_ready(wanted: Version | None) -> None:
+    """Under the version's lock, which archiving and retention take too: what begins here holds it from now on."""
+    if wanted is None:
+        return
+    now = Version.objects.select_for_update().only("state").get(pk=wanted.pk)
+    if now.state != VersionState.READY:
+        raise VersionNotReady(f"{wanted} was put away just now: it is {now.state}", state=now.state)
 
 
 def _first_state(policy: Policy) -> RolloutState:

@@ -5,6 +5,7 @@ server lists every directory of the root as a model, hidden ones too. Then they 
 """
 
 from apps.fleet.repositories.configs import read_config, remove_model_config, write_config
+from apps.fleet.repositories.removal import remove_versions
 from apps.fleet.repositories.root import check_root, free_bytes, listing, marker, sweep
 from apps.fleet.repositories.shadows import make_shadow, remove_shadow
 from apps.fleet.repositories.stamps import newest_stamp_ns, strange_entries
@@ -23,6 +24,7 @@ __all__ = [
     "read_config",
     "remove_model_config",
     "remove_shadow",
+    "remove_versions",
     "strange_entries",
     "sweep",
     "write_config",

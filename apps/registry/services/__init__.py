@@ -16,6 +16,7 @@ from apps.registry.services.samples import (
     remove_sample,
     with_tolerances,
 )
+from apps.registry.services.sweeping import orphaned_artifacts, sweep_artifacts
 from apps.registry.services.uploads import Announced, add_known_version, begin_upload, discard_upload, sweep_uploads
 from apps.registry.services.versions import Wanted, add_version
 
@@ -43,11 +44,13 @@ __all__ = [
     "fetch_version",
     "finish_upload",
     "largest_upload",
+    "orphaned_artifacts",
     "point_alias",
     "read_files",
     "register_model",
     "remove_sample",
     "require_small",
+    "sweep_artifacts",
     "sweep_store",
     "sweep_uploads",
     "update_model",

@@ -14,10 +14,11 @@ from apps.common.names import check_model_name, check_name
 from apps.common.text import printable
 from apps.registry import selectors
 from apps.registry.errors import FieldInvalid, ModelTaken, VersionNotReady
-from apps.registry.models import Alias, Model
+from apps.registry.models import Alias, Model, Version
 from apps.registry.states import VersionState
 
 OWNER_CHARS, DESCRIPTION_CHARS, TAG_CHARS, MAX_TAGS = 200, 10_000, 64, 30
+MOST_KEPT = 10_000
 MAX_P99_MS, MAX_LOAD_DEADLINE_S, MIN_LOAD_DEADLINE_S = 3_600_000.0, 7_200, 5
 
 
@@ -32,6 +33,7 @@ def register_model(
     slo_p99_ms: float | None = None,
     slo_error_ratio: float | None = None,
     load_deadline_s: int = 300,
+    keep_versions: int | None = None,
 ) -> Model:
     """A new model, without versions yet."""
     require(actor, "register_model")
@@ -43,6 +45,7 @@ def register_model(
         slo_p99_ms=slo_p99_ms,
         slo_error_ratio=slo_error_ratio,
         load_deadline_s=load_deadline_s,
+        keep_versions=keep_versions,
     )
     try:
         with transaction.atomic():
@@ -75,6 +78,7 @@ def _clean(**fields: Any) -> dict[str, Any]:
         "slo_p99_ms": lambda value: _number(value, "slo_p99_ms", above=0, to=MAX_P99_MS),
         "slo_error_ratio": lambda value: _number(value, "slo_error_ratio", above=-1e-12, to=1),
         "load_deadline_s": _deadline,
+        "keep_versions": _kept,
     }
     strange = sorted(set(fields) - set(cleaners))
     if strange:
@@ -110,6 +114,13 @@ def _number(value: Any, field: str, *, above: float, to: float) -> float | None:
     return float(value)
 
 
+def _kept(value: Any) -> int | None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (is_whole and 0 <= value <= MOST_KEPT):
+        raise FieldInvalid(f"keep_versions is not a whole number from 0 to {MOST_KEPT:,}", field="keep_versions")
+    return None if value is None else int(value)
+
+
 def _deadline(value: Any) -> int:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not MIN_LOAD_DEADLINE_S <= value <= MAX_LOAD_DEADLINE_S:
@@ -129,6 +140,9 @@ def point_alias(actor: Actor, *, model: str, alias: str, version: int) -> Alias:
     if chosen.state != VersionState.READY:
         raise VersionNotReady(f"{chosen} is {chosen.state}", hint="An alias points at a ready version.")
     Model.objects.select_for_update().get(pk=chosen.model_id)
+    # Retention looks at aliases under this lock: a version cannot lose its bytes while it is pointed at.
+    if Version.objects.select_for_update().get(pk=chosen.pk).state != VersionState.READY:
+        raise VersionNotReady(f"{chosen} was put away just now", hint="An alias points at a ready version.")
     before = Alias.objects.filter(model=chosen.model, name=alias).select_related("version").first()
     pointed, _ = Alias.objects.update_or_create(
         model=chosen.model, name=alias, defaults={"version": chosen, "changed_at": timezone.now()}

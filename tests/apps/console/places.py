@@ -47,6 +47,7 @@ PAGES = (
     "/environments/prod/change/",
     "/environments/prod/policy/",
     "/repositories/add/",
+    "/retention/",
     "/rollouts/",
     "/search/",
     "/audit/",
