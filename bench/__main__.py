@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import console, pages, promote, report, rollback
+from bench import console, intake, pages, promote, report, rollback
 from bench.figures import Figure
 from bench.stack import Stack
 from demo.parts.errors import PartError
@@ -18,6 +18,7 @@ BENCHES: dict[str, Measure] = {
     "promote": promote.measure,
     "pages": pages.measure,
     "console": console.measure,
+    "intake": intake.measure,
 }
 
 

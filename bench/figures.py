@@ -11,7 +11,7 @@ from typing import Any
 class Figure:
     """One number with its unit; `beside` is the same number for other ways, None where it cannot be told.
 
-    `bar` is the most it may be.
+    `bar` is the most it may be; of a throughput it is the least.
     """
 
     name: str
@@ -23,7 +23,12 @@ class Figure:
     @property
     def holds(self) -> bool:
         """Whether the bar is kept."""
-        return self.value <= self.bar
+        return self.value >= self.bar if self.is_throughput else self.value <= self.bar
+
+    @property
+    def is_throughput(self) -> bool:
+        """Whether more is better."""
+        return is_throughput(self.name)
 
     def document(self) -> dict[str, Any]:
         """As it stands in the result's JSON."""
@@ -35,6 +40,11 @@ class Figure:
             "bar": self.bar,
             "holds": self.holds,
         }
+
+
+def is_throughput(name: str) -> bool:
+    """Whether more of the figure of that name is better."""
+    return name.endswith("throughput_ratio")
 
 
 @dataclass(frozen=True, slots=True)

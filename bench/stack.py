@@ -66,6 +66,11 @@ class Stack:
         return Conch(f"http://127.0.0.1:{self.port}", token=token)
 
     @property
+    def pids(self) -> dict[str, int]:
+        """The processes of Conch by name."""
+        return {"web": self._web.running_child.pid, "worker": self._worker.running_child.pid}
+
+    @property
     def triton_release(self) -> str:
         """As the first server told Conch."""
         found = self.conch.get(f"servers/{SERVERS[0]}")
@@ -143,8 +148,10 @@ class Stack:
         self.valkey.wait_ready()
         collect_statics(self.home, variables=self.variables)
         prepare_database(self.home, self.variables)
-        self._launch(web(self.home, port=self.port, variables=self.variables))
-        self._launch(worker(self.home, variables=self.variables))
+        self._web = web(self.home, port=self.port, variables=self.variables)
+        self._worker = worker(self.home, variables=self.variables)
+        self._launch(self._web)
+        self._launch(self._worker)
         for part in self._parts:
             part.wait_ready(timeout_s=90)
         self._register(self.conch)

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from apps.access import services as access
+from apps.common.text import printable
 from apps.console.door import Question, actor, ask
+from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.registry import AliasForm, FetchForm, ModelForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
@@ -102,10 +105,32 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
         section="models",
         template="registry/version_form.html",
         model=model,
-        upload_url=f"/api/v1/models/{name}/versions",
+        upload_url="/api/v1/uploads/",
         version_url=reverse("console:version", args=[name, 0]),
+        unfinished=registry.uploads(actor(request), model=name).filter(state="receiving"),
         next_number=registry.next_number(model),
     )
+
+
+def discard_upload(request: HttpRequest, name: str, key: str) -> HttpResponse:
+    """End an unfinished upload."""
+    upload = registry.get_upload(actor(request), key)
+    filename = printable(str(upload.wanted.get("filename") or "the file"), limit=80)
+    question = Question(
+        f"Discard the upload of {filename}",
+        "Discard it",
+        reverse("console:upload", args=[name]),
+        consequences=(f"The {upload.received_bytes:,} bytes that came are dropped.",),
+        is_dangerous=True,
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.discard_upload(actor(request), key)
+        messages.success(request, f"The upload of {filename} is discarded.")
+        return reverse("console:upload", args=[name])
+
+    form = ReasonlessForm(request.POST if request.method == "POST" else None)
+    return ask(request, question, form, act, section="models")
 
 
 def fetch_version(request: HttpRequest, name: str) -> HttpResponse:

@@ -52,6 +52,7 @@ urlpatterns = [
     page("models/<str:name>/", registry.model, "model"),
     page("models/<str:name>/change/", change_registry.change_model, "change_model"),
     page("models/<str:name>/upload/", change_registry.upload_version, "upload"),
+    page("models/<str:name>/uploads/<str:key>/discard/", change_registry.discard_upload, "discard_upload"),
     page("models/<str:name>/fetch/", change_registry.fetch_version, "fetch"),
     page("models/<str:name>/samples/add/", samples.add_sample, "add_sample"),
     page("models/<str:name>/samples/<str:sample>/remove/", samples.remove_sample, "remove_sample"),

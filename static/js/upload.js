@@ -1,70 +1,131 @@
-/* Upload with progress in bytes, then the version's own page, which is live until it is ready or rejected. */
+/* The upload page: choose or drop a file, watch its bytes, go on after a break or a reload; then the version's own page. */
 "use strict";
 (() => {
+  const form = document.querySelector("form[data-upload-url]");
+  if (!form) return;
+  const { Upload, Refused, fingerprint, digest } = window.conchTus;
+  const panel = form.querySelector("[data-upload-state]");
+  const bar = panel.querySelector("progress");
+  const words = panel.querySelector("[data-words]");
+  const problem = form.querySelector("[data-problem]");
+  const found = form.querySelector("[data-found]");
+  const drop = form.querySelector("[data-drop]");
+  const buttons = [...form.querySelectorAll("button:not([data-cancel])")];
+  let running = null;
+
   const size = (bytes) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
     const power = bytes ? Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10)) : 0;
     return `${(bytes / 1024 ** power).toFixed(power ? 1 : 0)} ${units[power]}`;
   };
 
-  function send(form) {
-    const file = form.elements.file.files[0];
-    const panel = form.querySelector("[data-upload-state]");
-    const bar = panel.querySelector("progress");
-    const words = panel.querySelector("[data-words]");
-    const problem = form.querySelector("[data-problem]");
-    const buttons = form.querySelectorAll("button");
-    const request = new XMLHttpRequest();
-    const began = performance.now();
-
-    function stop(message, hint = "", code = "") {
-      panel.hidden = true;
-      problem.hidden = false;
-      problem.querySelector("[data-message]").textContent = message;
-      problem.querySelector("[data-hint]").textContent = hint;
-      problem.querySelector("[data-code]").textContent = code;
-      problem.tabIndex = -1;
-      problem.focus();
-      for (const button of buttons) button.disabled = false;
-    }
-
-    problem.hidden = true;
-    panel.hidden = false;
-    for (const button of buttons) if (!button.hasAttribute("data-cancel")) button.disabled = true;
-    panel.querySelector("[data-cancel]").onclick = () => request.abort();
-    request.upload.onprogress = (event) => {
-      if (!event.lengthComputable) return;
+  function progress() {
+    let began = 0, from = 0, last = 0;
+    return ({ sent, size: whole, waits_s: waits, why }) => {
+      if (waits) {
+        began = 0;
+        words.textContent = `${why} ${size(last)} are there; going on by itself in ${waits} s.`;
+        return;
+      }
+      if (!began) { began = performance.now(); from = sent; }
+      last = sent;
       const seconds = (performance.now() - began) / 1000;
-      const rate = event.loaded / Math.max(seconds, 0.001);
-      const left = Math.ceil((event.total - event.loaded) / Math.max(rate, 1));
-      bar.max = event.total;
-      bar.value = event.loaded;
-      words.textContent = event.loaded < event.total
-        ? `${size(event.loaded)} of ${size(event.total)}, ${size(rate)}/s, about ${left} s left`
-        : `${size(event.total)} sent, being received`;
+      const rate = (sent - from) / Math.max(seconds, 0.001);
+      const left = Math.ceil((whole - sent) / Math.max(rate, 1));
+      bar.max = whole;
+      bar.value = sent;
+      words.textContent = sent < whole
+        ? `${size(sent)} of ${size(whole)}, ${size(rate)}/s, about ${left} s left`
+        : `${size(whole)} sent, being received`;
     };
-    request.onerror = () => stop("The connection broke before the upload ended.", "Nothing was kept. Try again.");
-    request.onabort = () => stop("Upload cancelled.", "Nothing was kept.");
-    request.onload = () => {
-      let answer = {};
-      try { answer = JSON.parse(request.responseText); } catch { /* not ours: the status says it */ }
-      if (request.status === 202 && answer.number) location.assign(form.dataset.versionUrl.replace("/0/", `/${answer.number}/`));
-      else stop(answer.detail || `The upload was refused (${request.status}).`, answer.hint || "", answer.code || "");
-    };
-    request.open("POST", form.dataset.uploadUrl);
-    request.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
-    request.setRequestHeader("Accept", "application/json");
-    request.setRequestHeader("Idempotency-Key", crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`);
-    const body = new FormData();
-    for (const name of ["number", "git_commit", "notes"]) if (form.elements[name]?.value) body.append(name, form.elements[name].value);
-    body.append("file", file);
-    request.send(body);
   }
 
-  document.addEventListener("submit", (event) => {
-    const form = event.target.closest("form[data-upload-url]");
-    if (!form || !form.elements.file.files.length) return;
-    event.preventDefault();
-    send(form);
+  function clear() {
+    problem.hidden = true;
+    for (const list of form.querySelectorAll("[data-refused]")) list.remove();
+    for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  }
+
+  function stop(message, hint = "", code = "", errors = []) {
+    running = null;
+    panel.hidden = true;
+    problem.hidden = false;
+    problem.querySelector("[data-message]").textContent = message;
+    problem.querySelector("[data-hint]").textContent = hint;
+    problem.querySelector("[data-code]").textContent = code;
+    for (const button of buttons) button.disabled = false;
+    const blamed = errors.map(({ field, message: why }) => blame(field, why)).filter(Boolean);
+    problem.tabIndex = -1;
+    (blamed[0] || problem).focus();
+  }
+
+  /* The words beside the field they are about. */
+  function blame(name, why) {
+    const field = form.elements[name];
+    if (!field?.id) return null;
+    const list = document.createElement("ul");
+    list.className = "errors";
+    list.id = `${field.id}_refused`;
+    list.dataset.refused = "";
+    list.append(Object.assign(document.createElement("li"), { textContent: why }));
+    field.closest(".field").append(list);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", `${field.id}_helptext ${list.id}`);
+    return field;
+  }
+
+  async function send(file) {
+    clear();
+    panel.hidden = false;
+    words.textContent = "Beginning";
+    for (const button of buttons) button.disabled = true;
+    const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
+    for (const name of ["number", "git_commit", "notes"]) metadata[name] = form.elements[name].value;
+    running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
+    try {
+      const number = await running.run();
+      if (!number) return;
+      running = null;
+      location.assign(form.dataset.versionUrl.replace("/0/", `/${number}/`));
+    } catch (error) {
+      if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
+      else throw error;
+    }
+  }
+
+  async function recognise() {
+    const file = form.elements.file.files[0];
+    found.hidden = true;
+    if (!file) return;
+    const mark = await fingerprint(file);
+    const same = [...document.querySelectorAll("[data-fingerprint]")].find((one) => one.dataset.fingerprint === mark);
+    if (!same) return;
+    for (const name of ["number", "git_commit", "notes"]) form.elements[name].value = same.dataset[name] || "";
+    const received = size(Number(same.dataset.received));
+    found.textContent = `${received} of this file are there already: the upload goes on from there, with the words it began with.`;
+    found.hidden = false;
+  }
+
+  panel.querySelector("[data-cancel]").addEventListener("click", async () => {
+    await running?.cancel();
+    stop("Upload cancelled.", "Nothing was kept.");
   });
+  form.addEventListener("submit", (event) => {
+    if (!form.elements.file.files.length) return;
+    event.preventDefault();
+    send(form.elements.file.files[0]);
+  });
+  form.elements.file.addEventListener("change", recognise);
+  for (const kind of ["dragenter", "dragover"]) {
+    form.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("is-over"); });
+  }
+  for (const kind of ["dragleave", "drop"]) form.addEventListener(kind, () => drop.classList.remove("is-over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (running || !event.dataTransfer.files.length) return;
+    form.elements.file.files = event.dataTransfer.files;
+    recognise();
+  });
+  window.addEventListener("beforeunload", (event) => { if (running) event.preventDefault(); });
+  drop.hidden = false;
 })();

@@ -173,3 +173,20 @@ def test_a_version_that_was_rejected_has_no_report(rows: FleetRows, viewer: Clie
     page = viewer.get("/models/digits/versions/3/").content.decode()
 
     assert "report-title" not in page
+
+
+def test_unfinished_uploads_are_shown_to_who_began_them_and_can_be_discarded(
+    rows: FleetRows, operator: Client, boss: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CONCH = settings.CONCH | {"artifacts_dir": tmp_path}
+    told = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": "model ZGlnaXRz,filename ZC56aXA="}
+    key = operator.post("/api/v1/uploads/", headers=told).json()["id"]
+    discard = f"/models/digits/uploads/{key}/discard/"
+
+    theirs, others = operator.get("/models/digits/upload/"), boss.get("/models/digits/upload/")
+    refused, done = boss.post(discard), operator.post(discard)
+
+    assert discard in theirs.content.decode()
+    assert "Unfinished uploads" not in others.content.decode()
+    assert (refused.status_code, done.headers["Location"]) == (404, "/models/digits/upload/")
+    assert "Unfinished uploads" not in operator.get("/models/digits/upload/").content.decode()
