@@ -139,10 +139,10 @@ def tidy(now: datetime) -> None:
         services.apply_retention(now)
     except ControlPlaneError as error:
         log.warning("the artifact store could not be tidied: %s", error.message)
-    moving = {rollout.placement.model.name for rollout in deployments.moving_rollouts()}
+    kept = {rollout.placement.model.name for rollout in deployments.moving_rollouts()} | deployments.stuck_models()
     for repository in fleet.repositories():
         try:
-            repositories.sweep(Path(repository.path), keep_shadows=moving)
+            repositories.sweep(Path(repository.path), keep_shadows=kept)
             repositories.remove_versions(Path(repository.path), gone=registry.removed_numbers())
         except ControlPlaneError as error:
             log.warning("repository %s could not be tidied: %s", repository.name, error.message)

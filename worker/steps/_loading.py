@@ -8,6 +8,7 @@ from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
 from apps.serving.protocol import IndexEntry, Readiness
 from worker.context import PATIENCE_S, Context
 from worker.outcomes import Wait
+from worker.steps import _neighbours
 
 POLL_S = 0.5
 _BUSY = (Readiness.LOADING, Readiness.UNLOADING)
@@ -30,14 +31,17 @@ def load_once(
     """
     entries = context.entries(model)
     if context.recall("sent"):
+        _neighbours.look_again(context)
         if _ready(entries) == set(versions):
             return None
         if any(entry.state in _BUSY for entry in entries.values()):
             return _patience(context, model, number)
         _refuse_if_failed(context, entries.get(number), model)
-    context.remember(sent=True, reason_before=_reason(entries.get(number)), **(keeping or {}))
+    watching = _neighbours.before(context)
+    context.remember(sent=True, reason_before=_reason(entries.get(number)), **watching, **(keeping or {}))
     try:
-        context.backend.load(model, config=config, timeout_s=PATIENCE_S)
+        with _neighbours.watched(context):
+            context.backend.load(model, config=config, timeout_s=PATIENCE_S)
     except LoadPending:
         return _patience(context, model, number)
     return None

@@ -103,7 +103,9 @@ def _unload(context: Context) -> Outcome:
             return Wait(0.2, f"{work.server.name}: {name} {left[0]} is unloading")
         if _is_stand_in_there(context):
             return Wait(0.3, f"{work.server.name}: the stand-in is unloading")
-    repositories.remove_shadow(work.root, model=work.model)
+    if not _is_stuck(context):
+        # One that hangs keeps its directory: a server lists only what has one, and would hang unseen.
+        repositories.remove_shadow(work.root, model=work.model)
     raise _told(context, failed)
 
 

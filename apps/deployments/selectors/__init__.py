@@ -13,6 +13,7 @@ from apps.deployments.selectors.drift import (
     kept_drift,
     look,
     server_drift,
+    stuck_models,
     told_drift,
 )
 from apps.deployments.selectors.history import change_moments, placements_at
@@ -130,6 +131,7 @@ __all__ = [
     "server_drift",
     "servers_serving",
     "state_of",
+    "stuck_models",
     "told_drift",
     "trial_has_ended",
     "trials",

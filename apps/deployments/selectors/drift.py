@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet
 
-from apps.common.names import shadow_of
+from apps.common.names import SHADOW_SUFFIX, shadow_of
 from apps.deployments.drift import Desired, Difference, DriftKind, Seen, Sight, drift
 from apps.deployments.models import Drift, Placement, Rollout, Run
 from apps.deployments.selectors.placements import without_large
@@ -99,6 +99,12 @@ def kept_drift(*, environment: str = "", server: str = "", ended: bool = False) 
     if server:
         found = found.filter(server__name=server)
     return found.order_by("-since", "-pk")
+
+
+def stuck_models() -> set[str]:
+    """The models that hang on some server, in their shadow or live."""
+    names = Drift.objects.filter(ended_at=None, kind=DriftKind.STUCK).values_list("model", flat=True)
+    return {name.removesuffix(SHADOW_SUFFIX) for name in names}
 
 
 def drift_counts() -> list[DriftCount]:

@@ -15,6 +15,7 @@ from apps.deployments.services.controls import approve, pause, resume, retry_run
 from apps.deployments.services.holds import hold, unhold
 from apps.deployments.services.judging import claim_look, keep_judgements, probes_of
 from apps.deployments.services.overlays import restore_overlay, set_overlay
+from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
 from apps.deployments.services.requests import promote, retire_standby, unload
@@ -47,6 +48,7 @@ __all__ = [
     "archive_version",
     "begin_step",
     "begin_trial",
+    "can_pause",
     "capture_golden",
     "change_policy",
     "claim_due_warmups",
@@ -63,6 +65,7 @@ __all__ = [
     "note_change",
     "pass_step",
     "pause",
+    "pause_for_neighbours",
     "plan_promotion",
     "probes_of",
     "promote",
