@@ -10,6 +10,7 @@ from apps.audit.models import Event
 from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun, WarmupSchedule
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from apps.registry.models import Alias, Artifact, Model, Sample, Version
+from tests.factories.drift import add_drift
 
 CONFIG = """\
 name: "digits"
@@ -308,6 +309,7 @@ def break_things(rows: FleetRows) -> Rollout:
         state="rolled_back",
         error={"code": "shadow_failed", "message": TRACEBACK.splitlines()[0], "hint": "Read what the model said."},
     )
+    add_drift(rows.servers)
     WarmupSchedule.objects.create(placement=rows.placements["digits", "prod"], every_s=600)
     for passed in (True, False):
         Probe.objects.create(

@@ -1,12 +1,13 @@
 """Servers, environments and repositories from the console."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.test import Client
 
 from apps.deployments.models import Rollout
 from apps.fleet.models import Environment, Observation, Repository, Server
-from tests.factories.fleets import FleetRows
+from tests.factories.fleets import FleetRows, break_things, small_fleet
 
 
 def server(**changes: Any) -> dict[str, Any]:
@@ -199,3 +200,28 @@ def test_a_server_with_many_rows_shows_the_troubled_ones_first_and_all_when_aske
     assert '<a href="?rows=all">Show ' in first
     assert "other-099" in whole
     assert "?rows=all" not in whole.split("<table>")[1].split("</section>")[0]
+
+
+def test_what_differs_is_shown_with_since_when_and_what_is_done_about_it(sign_in: Callable[..., Client]) -> None:
+    break_things(small_fleet())
+    viewer = sign_in("viewer")
+
+    fleet_page, server_page = (viewer.get(where).content.decode() for where in ("/", "/servers/prod-2/"))
+
+    for page in (fleet_page, server_page):
+        assert "Not as desired" in page
+        assert "only a restart of this server ends it" in page
+        assert "it was tried 3 times of late; next try" in page
+    assert "Not in service: resnet50 11 is UNAVAILABLE" in server_page
+
+
+def test_reconciling_now_is_asked_for_with_what_it_does(sign_in: Callable[..., Client]) -> None:
+    break_things(small_fleet())
+    operator = sign_in("operator")
+
+    asked = operator.get("/servers/prod-2/reconcile/").content.decode()
+    answer = operator.post("/servers/prod-2/reconcile/")
+
+    assert "3 differences were seen so far" in asked
+    assert answer.status_code == 302
+    assert "is being looked at and put right" in operator.get("/servers/prod-2/").content.decode()
