@@ -66,6 +66,7 @@ OTHERS = frozenset(
         "approve",
         "retry",
         "skip_gate",
+        "discard_upload",
         "devices",
         "promises",
         "advice",
