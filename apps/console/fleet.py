@@ -24,10 +24,13 @@ SERVER_STATES = ("active", "checking", "refused", "retired")
 
 
 def overview(request: HttpRequest) -> HttpResponse:
-    """Rollouts that move, then models by servers."""
-    now, environments = timezone.now(), list(fleet.environments())
-    servers = list(fleet.servers(state="active"))
-    models = Paginator(registry.models(), ROWS).get_page(request.GET.get("page"))
+    """Rollouts that move, then models by servers; `environment` and `model` in the address show a part of them."""
+    now, every = timezone.now(), list(fleet.environments())
+    asked = {"environment": request.GET.get("environment", ""), "model": request.GET.get("model", "").strip()}
+    environments = [one for one in every if one.name == asked["environment"]] or every
+    servers = list(fleet.servers_at_a_glance(environment=environments[0].name if len(environments) == 1 else ""))
+    found = registry.models().filter(name__icontains=asked["model"])
+    models = Paginator(found, matrix.rows_on_page(len(servers))).get_page(request.GET.get("page"))
     moving = deployments.moving_rollouts()
     shown = matrix.fleet(
         rows=deployments.fleet_rows(list(models), environments, servers),
@@ -47,6 +50,9 @@ def overview(request: HttpRequest) -> HttpResponse:
         Part("drift", "fleet/_drift.html", drift, is_moving=False),
         section="fleet",
         models=models,
+        asked=asked,
+        environments=[one.name for one in every],
+        has_filters=models.paginator.num_pages > 1 or any(asked.values()),
     )
 
 

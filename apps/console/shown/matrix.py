@@ -28,6 +28,8 @@ DRIFT = {
 }
 MOST_CHIPS = 12
 NAMED = 6
+# Models on a page: fewer where there are many servers, so that the page stays quick.
+MOST_ROWS, FEWEST_ROWS, CELLS = 50, 5, 5_000
 TROUBLE = {"bad": 0, "stale": 1, "busy": 2}
 
 
@@ -149,23 +151,40 @@ def _row(row: Row, environments: Sequence["Environment"]) -> ModelRow:
     return ModelRow(model.name, url, cells, model.slo_p99_ms, percent)
 
 
+def rows_on_page(servers: int) -> int:
+    """How many models a page shows, so that it has about as many cells in a large fleet as in a middling one."""
+    return max(FEWEST_ROWS, min(MOST_ROWS, CELLS // max(servers, 1)))
+
+
 def cell_chips(cells: Sequence[Cell]) -> tuple[Chip, ...]:
     """One chip for each server; where there are many, those that are alike are counted, the odd ones first."""
-    chips = [chip for cell in cells if (chip := cell_chip(cell)) is not None]
-    if len(chips) <= MOST_CHIPS:
-        return tuple(chips)
-    alike: dict[tuple[str, str], list[Chip]] = {}
-    for one in chips:
-        alike.setdefault((one.label, one.tone), []).append(one)
-    groups = sorted(alike.values(), key=lambda group: TROUBLE.get(group[0].tone, len(TROUBLE)))
-    return tuple(_counted(group) for group in groups)
+    meant = [cell for cell in cells if cell.state != "absent"]
+    if len(meant) <= MOST_CHIPS:
+        return tuple(chip for cell in meant if (chip := cell_chip(cell)) is not None)
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for same in _alike(meant):
+        chip = cell_chip(same[0])
+        if chip is not None:
+            alike.setdefault((chip.label, chip.tone), []).extend(same)
+    groups = sorted(alike.items(), key=lambda group: TROUBLE.get(group[0][1], len(TROUBLE)))
+    return tuple(_counted(group) for _, group in groups)
 
 
-def _counted(group: Sequence[Chip]) -> Chip:
-    first = group[0]
+def _alike(cells: Sequence[Cell]) -> Iterable[list[Cell]]:
+    """Cells that differ in nothing but their server: of a thousand, only a few chips have to be made."""
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        key = (cell.state, cell.active, cell.standby, cell.going_to, cell.differences)
+        groups.setdefault(key, []).append(cell)
+    return groups.values()
+
+
+def _counted(group: Sequence[Cell]) -> Chip:
+    named = [chip for cell in group[:NAMED] if (chip := cell_chip(cell)) is not None]
+    first = named[0]
     if len(group) == 1:
         return first
-    says = "; ".join(one.says for one in group[:NAMED]) + (f"; and {len(group) - NAMED} more" * (len(group) > NAMED))
+    says = "; ".join(one.says for one in named) + (f"; and {len(group) - NAMED} more" * (len(group) > NAMED))
     return Chip(f"{first.label} ×{len(group)}", first.tone, says, link("servers"))
 
 

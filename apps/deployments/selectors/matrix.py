@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
+from apps.common.names import shadow_of
 from apps.deployments.drift import Difference, Seen, drift
 from apps.deployments.models import Judgement, Placement, Rollout, Run
-from apps.deployments.selectors.drift import desired_of, observed
+from apps.deployments.selectors.drift import desired_of, desired_versions, observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, Server
@@ -43,9 +44,10 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
     placed = _placements(models, environments)
     seen = observed(names, servers)
     moving = _moving(models)
+    names_of = {environment.pk: environment.name for environment in environments}
     by_environment: dict[str, list[Server]] = defaultdict(list)
     for server in servers:
-        by_environment[server.environment.name].append(server)
+        by_environment[names_of[server.environment_id]].append(server)
     rows = []
     for model in models:
         mine = placed[model.pk]
@@ -78,8 +80,20 @@ def _cell(
     observation = getattr(server, "observation", None)
     if observation is None or not observation.is_reachable:
         return Cell(server, "unseen", active, standby)
-    differences = tuple(drift({model.name: desired_of(placement)}, seen, now=timezone.now())) if placement else ()
+    if placement is None or _is_plainly_right(model.name, placement, seen):
+        return Cell(server, "serving", active, standby)
+    differences = tuple(drift({model.name: desired_of(placement)}, seen, now=timezone.now()))
     return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
+
+
+def _is_plainly_right(model: str, placement: Placement, seen: Seen) -> bool:
+    """Most cells of a large fleet: exactly what is desired is READY, and nothing else is known of the model there."""
+    sights = seen.get(model, {})
+    return (
+        sights.keys() == desired_versions(placement)
+        and shadow_of(model) not in seen
+        and all(sight.state == "READY" and not sight.has_restarted for sight in sights.values())
+    )
 
 
 def _placements(models: list[Model], environments: list[Environment]) -> Mapping[int, dict[str, Placement]]:

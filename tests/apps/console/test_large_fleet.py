@@ -1,0 +1,49 @@
+"""The fleet page where there are many servers: it pages, folds and filters, and says so."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from apps.console.shown import matrix
+from apps.deployments import selectors as deployments
+from apps.fleet import selectors as fleet
+from tests.factories.fleets import FleetRows, small_fleet
+
+
+@pytest.mark.parametrize(("servers", "rows"), [(0, 50), (10, 50), (200, 25), (1_000, 5), (5_000, 5)])
+def test_a_large_fleet_has_fewer_models_on_a_page(servers: int, rows: int) -> None:
+    assert matrix.rows_on_page(servers) == rows
+
+
+def test_a_part_of_the_fleet_is_chosen_in_the_address_and_stays_chosen(sign_in: Callable[..., Client]) -> None:
+    small_fleet()
+    viewer = sign_in("viewer")
+
+    page = viewer.get("/", {"environment": "prod", "model": "DIG"}).content.decode()
+    nothing = viewer.get("/", {"model": "nobody"}).content.decode()
+
+    assert "<option selected>prod</option>" in page
+    assert "staging-1" not in page
+    assert ">digits</a>" in page
+    assert "environment=prod&amp;model=DIG" in page
+    assert ">digits</a>" not in nothing
+
+
+def test_servers_that_are_alike_are_counted_and_the_odd_one_stands_out(db: None) -> None:
+    rows = FleetRows()
+    rows.environment("prod")
+    for number in range(20):
+        rows.server(f"prod-{number:02}", "prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", 1)
+    rows.observed("prod-07", "digits", 1, state="UNAVAILABLE", reason="no gpu")
+    models, servers = [rows.models["digits"]], list(fleet.servers())
+
+    (row,) = deployments.fleet_rows(models, list(fleet.environments()), servers)
+
+    assert [(chip.label, chip.tone) for chip in matrix.cell_chips(row.cells["prod"])] == [
+        ("1!", "bad"),
+        ("1 ×19", "ok"),
+    ]
