@@ -11,7 +11,7 @@ from demo.home import REPOSITORY
 
 RESULTS = REPOSITORY / "bench" / "results"
 PAGE = REPOSITORY / "docs" / "performance.md"
-NAMES = ("rollback", "promote", "pages", "console", "intake")
+NAMES = ("rollback", "promote", "pages", "console", "intake", "fleet")
 
 HEAD = """\
 # Performance
@@ -21,6 +21,14 @@ under it: real Tritons, one real worker, the real web server, and six clients th
 The raw samples, and how busy the machine was just before, are in `bench/results/`.
 """
 ABOUT = {
+    "fleet": """\
+What a fleet costs by its size: 10, 100 and 1,000 servers of 20 models each, simulated in one process on the real wire
+(tests/doubles/triton), with PostgreSQL, one worker of 8 threads with the clock inside, and the web server on the same
+machine. `observe_s` is the longest round, from the clock's message to the last server's answer kept, at one round
+in 10 s; `cores` is what the worker used of the CPU meanwhile. `rows_grown` are the rows that observing added:
+none, because only changes are kept. `rollout_extra_s` is a model's first version over all servers at once, where a
+load takes no time of its own. `page_p95_ms` is the fleet page. The simulated fleet's own share of the two cores is in
+the samples.""",
     "rollback": """\
 From the `POST /api/v1/rollbacks` to the moment the last of two servers answers unversioned requests with the
 old version, while that version is hot. Before each one the newer version is brought back; the first is not
