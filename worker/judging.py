@@ -87,7 +87,10 @@ def _in_turn(servers: tuple[Any, ...], now: datetime) -> list[Any]:
 
 
 def _lacking(todo: ToJudge, *, now: datetime) -> dict[str, int]:
-    """Synthetic requests for each server that has too few of its own; empty where the policy allows none."""
+    """Synthetic requests for each server that has too few from clients; empty where the policy allows none.
+
+    Asked at every look, however many of Conch's own are in the window: what is sent now is only scraped later.
+    """
     if todo.policy.synthetic is None or not todo.gates:
         return {}
     window_s = max(gate.window_s for gate in todo.gates)
@@ -96,8 +99,8 @@ def _lacking(todo: ToJudge, *, now: datetime) -> dict[str, int]:
         counts = answered(todo.subject, window_s=window_s, now=now)
     except PrometheusFailed:
         counts = {}
-    most = todo.policy.synthetic.requests
-    return {name: most for name in todo.subject.servers if counts.get(name, 0.0) < share}
+    ours, most = services.synthetic_made(todo, window_s=window_s, now=now), todo.policy.synthetic.requests
+    return {name: most for name in todo.subject.servers if counts.get(name, 0.0) - ours.get(name, 0) < share}
 
 
 def _inputs(todo: ToJudge) -> list[list[Tensor]]:

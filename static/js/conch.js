@@ -149,7 +149,8 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     tellTimes(event.target);
     followChoices(event.target);
-    if (dialog()?.open && dialog().contains(event.target)) settleDialog(event.target);
+    const isPreview = event.target.closest?.(".preview");
+    if (dialog()?.open && dialog().contains(event.target) && !isPreview) settleDialog(event.target);
   });
   document.addEventListener("DOMContentLoaded", () => {
     tellTheme();

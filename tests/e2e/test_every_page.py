@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from tests.apps.console.places import PAGES
 from tests.factories.fleets import FleetRows, break_things
+from tests.factories.histories import baking
 
 pytestmark = pytest.mark.e2e
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -18,12 +19,15 @@ def test_axe_finds_nothing_and_nothing_hangs_over(
     theme: str, size: dict[str, int], rows: FleetRows, opened: Callable[..., Page]
 ) -> None:
     moving = break_things(rows)
+    baking(moving)
     page = opened("/", color_scheme=theme, viewport=size)
     places = [
         *PAGES,
         f"/rollouts/{moving.pk}/",
         f"/rollouts/{moving.pk - 1}/",
         f"/rollouts/{moving.pk}/abort/",
+        f"/rollouts/{moving.pk}/pause/",
+        f"/rollouts/{moving.pk}/skip-gate/",
         "/nope/",
     ]
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from apps.deployments.models import Placement, Rollout, Run, StepRun
+from apps.deployments.models import Judgement, Placement, Rollout, Run, StepRun
 from tests.factories.fleets import FleetRows
 
 
@@ -49,4 +49,31 @@ def live_since(rows: FleetRows, model: str, environment: str, number: int, at: d
         finished_at=at,
         actor="ci",
         actor_kind="token",
+    )
+
+
+def baking(rollout: Rollout) -> None:
+    """The rollout as one in two waves that bakes, with a gate that has failed once and one that was not judged."""
+    gates = [
+        {"name": "p99", "signal": "latency_quantile", "limit": 60, "failure_limit": 2},
+        {"name": "errors", "signal": "error_ratio", "limit": 0.01},
+    ]
+    Rollout.objects.filter(pk=rollout.pk).update(
+        policy={"waves": [1, "100%"], "bake_s": 60, "gates": gates},
+        plan={**rollout.plan, "waves": [1, 1]},
+        baking_since=timezone.now(),
+    )
+    Judgement.objects.create(
+        rollout=rollout,
+        gate="p99",
+        wave=0,
+        at=timezone.now(),
+        verdict="fail",
+        value=181.2,
+        threshold=60,
+        samples=512,
+        synthetic=40,
+        queries=[
+            'max by (version, quantile) (last_over_time(nv_inference_request_summary_us{model="digits"}[60s])) / 1000'
+        ],
     )

@@ -8,6 +8,8 @@ from django import forms
 
 from apps.console.forms.base import reason_field
 
+# What a policy says that has no question of its own here.
+OTHERS = ("shadow", "self_heal", "guard", "drop_standby")
 GATES_EXAMPLE = '[{"name": "p99", "signal": "latency_quantile", "against": "objective", "window_s": 60}]'
 FREEZE_EXAMPLE = '[{"cron": "0 18 * * 5", "duration_s": 216000, "zone": "Europe/Berlin", "reason": "weekend"}]'
 
@@ -19,6 +21,8 @@ class JsonField(forms.JSONField):
 
     def prepare_value(self, value: Any) -> Any:
         """Entries one below the other."""
+        if isinstance(value, dict) and value:
+            return "{" + ",\n ".join(f"{json.dumps(key)}: {json.dumps(one)}" for key, one in value.items()) + "}"
         if isinstance(value, list) and value:
             return "[" + ",\n ".join(json.dumps(one) for one in value) + "]"
         return super().prepare_value(value)
@@ -70,8 +74,20 @@ class PolicyForm(forms.Form):
         label="Synthetic requests per server and judgement",
         help_text="From the model's samples, where a server has too little traffic to be judged. 0: none.",
     )
+    others = JsonField(
+        required=False,
+        label="Shadow, healing, guard",
+        help_text="The keys shadow, self_heal, guard and drop_standby; those left out get their defaults.",
+    )
     reason = reason_field(label="Why (may be left empty)", is_required=False)
     based_on = forms.IntegerField(widget=forms.HiddenInput)
+
+    def clean_others(self) -> dict[str, Any]:
+        """Only what has no field of its own."""
+        given = self.cleaned_data["others"] or {}
+        if not isinstance(given, dict) or set(given) - set(OTHERS):
+            raise forms.ValidationError(f"Write an object with only these keys: {', '.join(OTHERS)}.")
+        return given
 
     @staticmethod
     def of(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,6 +99,7 @@ class PolicyForm(forms.Form):
             "after_environment": after.get("environment", ""),
             "after_minutes": after.get("minutes"),
             "synthetic_requests": synthetic.get("requests", 0),
+            "others": {key: document[key] for key in OTHERS if key in document},
         }
 
     def onto(self, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,4 +112,6 @@ class PolicyForm(forms.Form):
         given["gates"], given["freeze"] = given["gates"] or [], given["freeze"] or []
         given["after"] = {"environment": environment, "minutes": minutes or 0} if environment else None
         given["synthetic"] = {"requests": requests} if requests else None
-        return {**document, **given}
+        others = given.pop("others")
+        kept = {key: value for key, value in document.items() if key not in OTHERS}
+        return {**kept, **given, **others}

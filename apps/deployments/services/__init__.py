@@ -13,7 +13,7 @@ from apps.deployments.services.clock import (
 )
 from apps.deployments.services.controls import approve, pause, resume, retry_run, skip_gate
 from apps.deployments.services.holds import hold, unhold
-from apps.deployments.services.judging import claim_look, keep_judgements, probes_of
+from apps.deployments.services.judging import claim_look, keep_judgements, probes_of, synthetic_made
 from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
@@ -85,6 +85,7 @@ __all__ = [
     "set_overlay",
     "skip_gate",
     "sweep_trials",
+    "synthetic_made",
     "try_version",
     "turn_back_by_gate",
     "unhold",

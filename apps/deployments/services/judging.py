@@ -96,6 +96,15 @@ def probes_of(todo: ToJudge, gate: Gate, *, now: datetime) -> Probes:
     return Probes(**counted, message=last.message if last else "")
 
 
+def synthetic_made(todo: ToJudge, *, window_s: int, now: datetime) -> Mapping[str, int]:
+    """Conch's synthetic requests to the new version within the window, by server."""
+    since = now - timedelta(seconds=window_s)
+    made = Probe.objects.filter(
+        placement=todo.rollout.placement_id, version=todo.subject.version, kind=SYNTHETIC, at__gte=since
+    )
+    return dict(made.order_by().values_list("server__name").annotate(made=Count("pk")))
+
+
 def keep_judgements(todo: ToJudge, judged: Sequence[Judged], *, now: datetime) -> None:
     """Keep every judgement, and turn back at once where a gate has failed; nothing when the claim was lost."""
     with transaction.atomic():

@@ -53,6 +53,13 @@ def test_a_fault_stands_beside_its_field(rows: FleetRows, boss: Client) -> None:
     assert "such as &quot;25%&quot;" in answer.content.decode()
 
 
+def test_the_last_field_sets_nothing_that_has_a_field_of_its_own(rows: FleetRows, boss: Client) -> None:
+    answer = boss.post(WHERE, filled(Policy().document(), others='{"waves": [5, "100%"]}'))
+
+    assert answer.status_code == 400
+    assert "only these keys: shadow, self_heal" in answer.content.decode()
+
+
 def test_a_form_shown_before_another_change_is_refused(rows: FleetRows, boss: Client) -> None:
     services.change_policy(COMMAND, environment="prod", document={"parallel": 2})
 
