@@ -20,7 +20,7 @@ THREE_THINGS = """
   Three things to try, each while the charts move:
     1. Promote version 2 of 'digits' to prod; then roll it back.
     2. Promote version 3: its golden answers are wrong, so nobody ever gets one.
-    3. Promote version 4 in staging: right, but slow; watch p99 leave its objective.
+    3. Promote version 4 to prod: right, but slow; its p99 gate puts the old one back.
 """
 OWN_FIRST_HOUR = """
   Next: add an environment, a repository and a server (a Triton started with

@@ -45,6 +45,10 @@ class Conch:
         """Make something; what was made, or the task that makes it."""
         return self._send("POST", path, content=json.dumps(body).encode(), kind="application/json")
 
+    def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Set something; what it is now."""
+        return self._send("PUT", path, content=json.dumps(body).encode(), kind="application/json")
+
     def upload(self, path: str, file: Path, fields: dict[str, str]) -> dict[str, Any]:
         """POST a file with fields, as a form."""
         boundary = secrets.token_hex(16)

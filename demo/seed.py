@@ -13,6 +13,18 @@ MODEL = "digits"
 VERSIONS = (1, 2, 3, 4, 5)
 WAIT_S = 180.0
 SLO_P99_MS = 50
+BRISK = {"window_s": 15, "every_s": 3, "failure_limit": 2}
+PROD_POLICY = {
+    "waves": [1, "100%"],
+    "bake_s": 15,
+    "final_bake_s": 15,
+    "gates": [
+        # Enough requests that the one cold request of a new version is not its p99.
+        {"name": "p99", "signal": "latency_quantile", "against": "objective", "minimum_samples": 120, **BRISK},
+        {"name": "errors", "signal": "error_ratio", "limit": 0.01, **BRISK},
+    ],
+    "synthetic": {"requests": 40},
+}
 Say = Callable[[str], None]
 
 
@@ -28,6 +40,16 @@ def seed(conch: Conch, *, fleet: Sequence[FleetServer], digits: Digits, say: Say
         promote_first(conch, environment=environment, version=1, say=say)
     if not has_rollout(conch, environment="staging", version=2):
         promote(conch, environment="staging", version=2, reason="better on held-out images", say=say)
+    guard_prod(conch)
+
+
+def guard_prod(conch: Conch) -> None:
+    """Waves, short bakes and two gates for prod; after the first promotions, which would wait for them."""
+    path = "environments/prod/policy"
+    now = conch.get(path)
+    if now["number"] == 0:
+        reason = "one server first, then judged against what the model promises"
+        conch.put(path, {"policy": {**now["policy"], **PROD_POLICY}, "based_on": 0, "reason": reason})
 
 
 def add_fleet(conch: Conch, fleet: Sequence[FleetServer]) -> None:
