@@ -7,6 +7,8 @@ from django.core.management import get_commands
 
 from apps.access.verbs import SCOPES, Role
 from apps.api.v1.problems import kinds
+from apps.deployments.policy import OnFailure, Policy, Unclear
+from apps.metrics.gates import SIGNALS, Gate
 from controlplane import env
 from tests.docs import documents
 from worker.steps import STEPS
@@ -15,6 +17,7 @@ PAGE = "docs/operations.md"
 CODE = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
 # In backticks like codes, but other things.
 NOT_CODES = {"not_put_back", "list_charts", "list_rules", "pg_dump", "is_stale", "wrong_set"}
+POLICY_WORDS = {*Policy.model_fields, *Gate.model_fields, *SIGNALS, *Unclear, *OnFailure}
 
 
 def schedule() -> dict[str, str]:
@@ -69,8 +72,14 @@ def test_every_command_of_conch_is_told_of() -> None:
     assert untold == []
 
 
+def test_every_key_of_a_policy_is_told_of() -> None:
+    text = documents.section(PAGE, "How promotions go: the policy of an environment")
+
+    assert [key for key in Policy.model_fields if f"`{key}`" not in text] == []
+
+
 def test_every_code_that_is_named_is_one_of_conch() -> None:
-    named = set(CODE.findall(documents.text(PAGE))) - NOT_CODES - set(STEPS)
+    named = set(CODE.findall(documents.text(PAGE))) - NOT_CODES - set(STEPS) - POLICY_WORDS
     # Given by the rollout itself, when it succeeded and its last step did not.
     given = {"not_persisted"}
 
