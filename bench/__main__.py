@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import console, fleet, intake, pages, promote, report, rollback
+from bench import charts, console, fleet, intake, pages, promote, report, rollback
 from bench.figures import Figure
 from bench.stack import Stack
 from demo.parts.errors import PartError
@@ -20,6 +20,7 @@ BENCHES: dict[str, Measure] = {
     "console": console.measure,
     "intake": intake.measure,
     "fleet": fleet.measure,
+    "charts": charts.measure,
 }
 
 

@@ -11,7 +11,7 @@ from demo.home import REPOSITORY
 
 RESULTS = REPOSITORY / "bench" / "results"
 PAGE = REPOSITORY / "docs" / "performance.md"
-NAMES = ("rollback", "promote", "pages", "console", "intake", "fleet")
+NAMES = ("rollback", "promote", "pages", "console", "intake", "fleet", "charts")
 
 HEAD = """\
 # Performance
@@ -56,6 +56,11 @@ Chromium in front of 200 models on 100 servers, each page opened ten times in a 
 clocks. `first_paint_ms` is the p95 from the click to the first content painted, `interaction_ms` the p95 of the
 slowest touch of a visit (menu, search, keyboard, dialog) until the next frame, `layout_shift` the median of what
 moved without being touched (0.1 is what people do not notice).""",
+    "charts": """\
+A model's page of charts, asked of a real Prometheus that scraped two real Tritons and answers each query 50 to 400 ms
+later than it could, as a large one does. `page_to_slowest_query_ratio` is the time of the whole page over that of its
+slowest single query, for pages nobody had asked for yet. `hundred_viewers_queries` is what a hundred people on one page
+at the same time cost Prometheus; its bar is what one costs. `refresh_to_page_bytes_ratio` is what a refresh weighs.""",
 }
 
 

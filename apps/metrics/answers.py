@@ -21,7 +21,7 @@ from apps.metrics.windows import Window, keep_s
 
 REST_AFTER_FAILURE_S = 4.0
 CACHE_REST_S = 10.0
-AT_ONCE = 16
+AT_ONCE = 32
 _MOST_KEPT = 512
 _log = logging.getLogger(__name__)
 

@@ -71,7 +71,7 @@ def is_complaint(message: ConsoleMessage) -> bool:
 def traffic(asked: Asked) -> dict[str, Any]:
     """Two versions with waves, a gap in the older one's middle, and one server that is up."""
     start, end, step = (int(asked.parameters[name]) for name in ("start", "end", "step"))
-    query = asked.parameters["query"]
+    query, length_s = asked.parameters["query"], max(1, end - start)
     seconds = range(start, end + 1, step)
     if query.startswith("max by (server) (up"):
         return matrix(({"server": "prod-1"}, [(float(end), "1")]))
@@ -89,10 +89,8 @@ def traffic(asked: Asked) -> dict[str, Any]:
         return matrix()
     if "cpu" in query:
         return matrix(({"server": "prod-1"}, [(float(at), "0.4") for at in seconds]))
-    old = [
-        (float(at), str(12 + 2 * math.cos(at / 50))) for at in seconds if not 0.4 < (at - start) / (end - start) < 0.6
-    ]
-    new = [(float(at), str(24 + 3 * math.sin(at / 40))) for at in seconds if (at - start) / (end - start) > 0.7]
+    old = [(float(at), str(12 + 2 * math.cos(at / 50))) for at in seconds if not 0.4 < (at - start) / length_s < 0.6]
+    new = [(float(at), str(24 + 3 * math.sin(at / 40))) for at in seconds if (at - start) / length_s > 0.7]
     return matrix(({"version": "1"}, old), ({"version": "2"}, new))
 
 
