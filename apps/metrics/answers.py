@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from time import monotonic
+from time import monotonic, time
 
 from django.conf import settings
 from django.core.cache import cache
@@ -80,7 +80,7 @@ class Answers:
             try:
                 self._fill(future, lambda: self._fetch(key, promql, window))
             finally:
-                self._kept[key] = (monotonic() + keep_s(window), future)
+                self._kept[key] = (monotonic() + keep_s(window, now_s=time()), future)
         return future.result()
 
     def _forget_old(self) -> None:
@@ -109,7 +109,7 @@ class Answers:
             raise
         finally:
             self._note(failure)
-        self._cache.put(key, reply, keep_s=keep_s(window))
+        self._cache.put(key, reply, keep_s=keep_s(window, now_s=time()))
         return reply
 
     def _ask_leave(self) -> None:

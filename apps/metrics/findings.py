@@ -9,6 +9,7 @@ from apps.metrics.chart import Chart, Lines, Words
 from apps.metrics.figures import Line
 from apps.metrics.lines import lines_of
 from apps.metrics.prometheus import Reply, Series
+from apps.metrics.questions import scrape_interval_s
 from apps.metrics.sources import queries
 from apps.metrics.windows import Window, latest
 from apps.serving.signals import Query, Selection, Signal
@@ -40,9 +41,12 @@ class Findings:
         return any(self.servers.values())
 
     def questions(self) -> Iterator[tuple[str, Window]]:
-        """All that is certainly asked, to be asked at once."""
+        """All that is certainly, or most likely, asked: to be asked at once."""
         if not self.chart.is_of_devices:
             yield from self._questions(Signal.IS_SCRAPED, latest(self.window))
+        if self.chart.is_optional and self.chart.is_per_version:
+            # Most servers do not give it, and then it matters whether the model is loaded at all.
+            yield from self._questions(Signal.REQUEST_RATE, latest(self.window))
         for spec in self._specs():
             if spec.instead_of is None:
                 yield from self._questions(spec.signal, self.window)
@@ -50,7 +54,9 @@ class Findings:
     def collect(self, batch: Batch) -> None:
         """Everything the chart shows; PrometheusFailed."""
         if not self.chart.is_of_devices:
-            for one in self._ask(batch, Signal.IS_SCRAPED, latest(self.window)).series:
+            scraped = self._ask(batch, Signal.IS_SCRAPED, latest(self.window))
+            self.remarks.append(words.clock(scraped.clock_ahead_s, scrape_interval_s=scrape_interval_s()))
+            for one in scraped.series:
                 self.servers[one.labels.get("server", "a server")] = bool(one.values[0])
         for spec in self._specs():
             if spec.instead_of is None or spec.instead_of in self.absent:
@@ -110,4 +116,5 @@ class Findings:
             else:
                 self.remarks.append(query.reason)
         series = tuple(one for reply in replies for one in reply.series)
-        return Reply(series, tuple(warning for reply in replies for warning in reply.warnings))
+        warnings = tuple(warning for reply in replies for warning in reply.warnings)
+        return Reply(series, warnings, max((reply.clock_ahead_s for reply in replies), key=abs, default=0.0))

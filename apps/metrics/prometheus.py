@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from time import sleep
 from typing import Any
 
@@ -44,10 +45,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What Prometheus found; no series means no data, which is not zero. `warnings` are its own words."""
+    """What Prometheus found; no series means no data, which is not zero. `warnings` are its own words.
+
+    `clock_ahead_s` is how far its clock is ahead of Conch's; below 0, behind.
+    """
 
     series: tuple[Series, ...]
     warnings: tuple[str, ...] = ()
+    clock_ahead_s: float = 0.0
 
 
 class _Session(requests.Session):
@@ -103,7 +108,7 @@ class Prometheus:
                 series = _translated(lambda: call(client), session)
             if series is None:
                 raise _failure(session)
-            return Reply(series, _warnings(session))
+            return Reply(series, _warnings(session), _clock_ahead_s(session, now=datetime.now(UTC)))
 
 
 def _translated(call: Callable[[], tuple[Series, ...]], session: _Session) -> tuple[Series, ...] | None:
@@ -155,6 +160,15 @@ def _warnings(session: _Session) -> tuple[str, ...]:
         return ()
     found = _document(session).get("warnings") or ()
     return tuple(printable(str(warning), limit=_REASON_CHARS) for warning in found)
+
+
+def _clock_ahead_s(session: _Session, *, now: datetime) -> float:
+    """By the Date of its answer, to the second; 0 when it has none."""
+    said = session.last.headers.get("Date", "") if session.last is not None else ""
+    try:
+        return (parsedate_to_datetime(said) - now).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def _why(error: BaseException) -> str:

@@ -50,6 +50,8 @@ def rate_window_s(window: Window, *, scrape_interval_s: int) -> int:
     return max(SCRAPES_PER_RATE * scrape_interval_s, window.step_s)
 
 
-def keep_s(window: Window) -> int:
-    """How long an answer over this window may be shown again."""
+def keep_s(window: Window, *, now_s: float) -> int:
+    """How long an answer over this window may be shown again; what is long over does not change."""
+    if now_s - window.end_s > LONGEST_SLOT_S:
+        return LONGEST_SLOT_S
     return max(2, min(window.step_s, LONGEST_SLOT_S))

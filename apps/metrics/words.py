@@ -9,6 +9,7 @@ from apps.serving.signals import Selection
 
 SCRAPES_TO_A_RATE = 2
 PATIENCE_SCRAPES = 4
+SLACK_S = 5
 _NAMED = 3
 
 
@@ -43,6 +44,15 @@ def down(servers: Mapping[str, bool]) -> str:
         return ""
     named = ", ".join(silent[:_NAMED]) + (f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else "")
     return f"{named} {'does' if len(silent) == 1 else 'do'} not answer Prometheus's scrapes"
+
+
+def clock(ahead_s: float, *, scrape_interval_s: int) -> str:
+    """What a clock that is wrong does to charts; empty while it does nothing that can be seen."""
+    if abs(ahead_s) <= max(SLACK_S, SCRAPES_TO_A_RATE * scrape_interval_s):
+        return ""
+    if ahead_s < 0:
+        return f"Prometheus's clock is {-ahead_s:.0f} s behind Conch's: the newest points are missing"
+    return f"Prometheus's clock is {ahead_s:.0f} s ahead of Conch's: what is shown as now is that old"
 
 
 def nothing(chart: Chart, selection: Selection, servers: Mapping[str, bool], *, has_series: bool) -> str:

@@ -104,8 +104,10 @@
       for (const chart of this.charts) {
         const news = byKey.get(chart.key);
         if (!news) continue;
-        if (from_s !== null && news.figure && chart.answer?.figure)
+        if (from_s !== null && news.figure && chart.answer?.figure) {
           news.figure = window.conchPaint.joined(chart.answer.figure, news.figure, from_s * 1000);
+          news.queries = chart.answer.queries;
+        }
         chart.take(news);
       }
     }

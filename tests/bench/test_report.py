@@ -17,6 +17,7 @@ ENDINGS = {
     "promote": ("overhead_s", "stall_ratio", "failed_requests"),
     "pages": ("p95_ms", "queries"),
     "intake": ("throughput_ratio", "rss_mb"),
+    "charts": ("ratio", "queries"),
 }
 COMMITTED = sorted(report.RESULTS.glob("*.json"))
 

@@ -95,7 +95,11 @@ class WindowShape(Shape):
 
 
 class BoardShape(Shape):
-    """All charts of a page. With `from_s`, each line's values begin there: put them over those that are known."""
+    """All charts of a page.
+
+    With `from_s`, each line's values begin there: put them over those that are known. Queries are left out of a chart
+    whose tail comes: they are the same.
+    """
 
     window = WindowShape()
     shape = serializers.CharField(help_text="Stands for everything but the values.")

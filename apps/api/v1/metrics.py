@@ -145,7 +145,7 @@ def _chart(answer: ChartAnswer, *, from_s: int | None) -> dict[str, Any]:
     known = {name: getattr(answer, name) for name in ("chart", "state", "message", "latest", "queries", "updated")}
     if answer.figure is None or from_s is None:
         return {**known, "figure": answer.figure}
-    return {**known, "figure": tail(answer.figure, answer.window, from_s=from_s)}
+    return {**known, "queries": (), "figure": tail(answer.figure, answer.window, from_s=from_s)}
 
 
 def _unless_known(request: Request, document: dict[str, Any]) -> Response:

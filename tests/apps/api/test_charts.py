@@ -240,3 +240,29 @@ def test_a_rollouts_gates_are_lines_in_its_charts(visitor: Client, scripted: Scr
     }
     assert notes["error_ratio"] == ["SLO 4.00 %", "gate errors 2.00 %"]
     assert [text.removesuffix(" (above)") for text in notes["queue_compute"]] == ["gate queue 7.00 ms"]
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "said"),
+    [
+        (-95, "Prometheus's clock is 9"),
+        (600, "s ahead of Conch's: what is shown as now is that old"),
+    ],
+)
+def test_a_clock_that_is_wrong_is_said(
+    visitor: Client,
+    scripted: ScriptedPrometheus,  # noqa: F811
+    ahead_s: float,
+    said: str,
+) -> None:
+    scripted.answer = steady
+    scripted.clock_ahead_s = ahead_s
+
+    assert said in visitor.get("/api/v1/charts/requests", {"model": "digits"}).json()["message"]
+
+
+def test_a_clock_that_is_right_is_not_talked_about(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+    scripted.answer = steady
+    scripted.clock_ahead_s = 3
+
+    assert visitor.get("/api/v1/charts/requests", {"model": "digits"}).json()["message"] == ""

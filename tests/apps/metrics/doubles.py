@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class ScriptedPrometheus:
     asked: list[Asked] = field(default_factory=list)
     until_released: threading.Event | None = None
     answer: Callable[[Asked], Any] | None = None
+    clock_ahead_s: float = 0.0
 
     def says(self, status: int, document: Any) -> None:
         """Add an answer to the script."""
@@ -69,6 +71,9 @@ def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]
     double = ScriptedPrometheus(f"http://127.0.0.1:{port}")
 
     class Handler(_Quiet):
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            return super().date_time_string((timestamp or time.time()) + double.clock_ahead_s)
+
         def answer(self, body: str) -> None:
             parts = urlsplit(self.path)
             asked = Asked(self.command, parts.path, _flat(parts.query), _flat(body))

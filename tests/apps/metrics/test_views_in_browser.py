@@ -114,9 +114,8 @@ def test_a_rollouts_page_has_both_versions_over_its_own_time(
     expect(chart.locator(".annotation-text", has_text="v2")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_a_servers_cards_promises_and_advice_can_be_read_by_everybody(
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
+def test_a_servers_cards_promises_and_advice_can_be_read_by_everybody(  # noqa: PLR0917
     seen: Page,  # noqa: F811
     live_server: LiveServer,
     scripted: ScriptedPrometheus,
