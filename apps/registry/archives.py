@@ -1,4 +1,4 @@
-"""Reading .zip and .tar.gz entry by entry, whatever they hold. Faults of the formats get their names here."""
+"""Reading .zip, .tar, .tar.gz and .tar.zst entry by entry, whatever they hold. The formats' faults get names here."""
 
 import errno
 import gzip
@@ -14,11 +14,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Protocol
 
+import zstandard
+
 from apps.registry.refusals import ArchiveCorrupt, ArchiveEncrypted, CompressionUnknown, NotAnArchive, TooManyEntries
-from apps.registry.tape import Tape
+from apps.registry.tape import BLOCK_BYTES, Source, Tape
 
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
-GZIP_START = b"\x1f\x8b"
+GZIP_START, ZSTD_START = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# zstd may ask for as much memory as its sender liked; its usual levels ask for 8 MiB.
+ZSTD_WINDOW_BYTES = 32 << 20
 ENCRYPTED_FLAG, UTF8_FLAG = 0x1, 0x800
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # The directory at a .zip's end is read whole; real names are short.
@@ -31,6 +35,7 @@ _BROKEN = (
     tarfile.TarError,
     gzip.BadGzipFile,
     zlib.error,
+    zstandard.ZstdError,
     struct.error,
     EOFError,
     NotImplementedError,
@@ -71,13 +76,36 @@ class Entry:
 
 def entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
     """The archive's entries in their order; each must be read, or left, before the next is asked for."""
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start in ZIP_STARTS:
+    if is_zip(path):
         return _zip_entries(path, max_entries=max_entries)
-    if start.startswith(GZIP_START):
+    if is_archive(path):
         return _tar_entries(path, max_entries=max_entries, max_bytes=max_bytes)
-    raise NotAnArchive("the upload is neither a .zip nor a .tar.gz", field="file")
+    raise NotAnArchive("the upload is no .zip, .tar, .tar.gz or .tar.zst", field="file")
+
+
+def is_zip(path: Path) -> bool:
+    """Whether the file begins as a .zip does; what comes then is another question."""
+    return _start(path)[:4] in ZIP_STARTS
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the file begins as one of the archives that are taken."""
+    start = _start(path)
+    return start[:4] in (*ZIP_STARTS, ZSTD_START) or start.startswith(GZIP_START) or _is_tar_header(start)
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(BLOCK_BYTES)
+
+
+def _is_tar_header(block: bytes) -> bool:
+    """By the header's own check sum: the oldest tars have no other mark."""
+    try:
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 @contextmanager
@@ -172,13 +200,29 @@ def _zip64_directory_bytes(file: IO[bytes], tail: bytes, at: int, directory_byte
     return int(struct.unpack("<Q", record[40:48])[0])
 
 
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Source]:
+    """The tar's own bytes."""
+    start = _start(path)
+    with path.open("rb") as file:
+        if start.startswith(GZIP_START):
+            with gzip.open(file) as unpacked:
+                yield unpacked
+        elif start.startswith(ZSTD_START):
+            reader = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES)
+            with reader.stream_reader(file, read_across_frames=True) as stream:
+                yield stream
+        else:
+            yield file
+
+
 def _tar_entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
-    with gzip.open(path, "rb") as unpacked:
+    with _unpacked(path) as unpacked:
         tape = Tape(unpacked, max_bytes=max_bytes, max_entries=max_entries)
         try:
             archive = tarfile.TarFile(fileobj=tape, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
         except tarfile.ReadError as error:
-            raise NotAnArchive(f"there is no tar archive in the .gz: {error}", field="file") from error
+            raise NotAnArchive(f"there is no tar archive in it: {error}", field="file") from error
         except _BROKEN as error:
             raise ArchiveCorrupt(f"the archive is damaged or cut off: {error or type(error).__name__}") from error
         while (member := _next_member(archive)) is not None:

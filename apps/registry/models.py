@@ -59,6 +59,7 @@ class Version(models.Model):
     `number` is Triton's version directory. `incoming` names the received file until it is checked.
     `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs,
     `inspection` what its sources say of themselves, `source` where bytes that were not uploaded came from.
+    `version_directory` is the one that was asked for where an archive holds several.
     `request_key` tells the request that made it from any other, so that the same one sent again finds it.
     """
 
@@ -72,6 +73,7 @@ class Version(models.Model):
     digest = models.CharField(max_length=64, blank=True)
     size_bytes = models.BigIntegerField()
     filename = models.CharField(max_length=255, blank=True)
+    version_directory = models.CharField(max_length=32, blank=True)
     source = models.CharField(max_length=2_000, blank=True)
     backend = models.CharField(max_length=128, blank=True)
     config_text = models.TextField(blank=True)

@@ -27,11 +27,13 @@ class RefusedEntry(Refused):
 
 
 class NotAnArchive(Refused):
-    """Neither a .zip nor a .tar.gz."""
+    """No archive Conch takes, and no model's file that it knows by its name."""
 
     code = "not_an_archive"
     title = "This is not an archive Conch takes"
-    hint = "Pack the model directory as .zip or .tar.gz."
+    hint = (
+        "Pack the model directory as .zip, .tar, .tar.gz or .tar.zst, or send model.onnx, .plan, .pt or .py as it is."
+    )
 
 
 class ArchiveCorrupt(Refused):
@@ -56,7 +58,7 @@ class CompressionUnknown(RefusedEntry):
 
     code = "compression_unknown"
     title = "The archive uses an unusual compression"
-    hint = "Pack it as a usual .zip (deflate) or .tar.gz."
+    hint = "Pack it as a usual .zip (deflate), .tar.gz or .tar.zst."
     says = "it is compressed in a way Conch does not unpack"
 
 
@@ -183,11 +185,27 @@ class ConfigMissing(Refused):
 
 
 class ModelTooDeep(RefusedEntry):
-    """The model directory lies in a directory that lies in another."""
+    """The model directory lies in more directories than packers wrap around it."""
 
     code = "model_too_deep"
-    title = "The model lies one directory too deep"
-    hint = "Pack the model directory itself: config.pbtxt at the top, or one directory below it."
+    title = "The model lies too deep"
+    hint = "Pack the model directory itself: config.pbtxt at the top, or a few directories below it."
+
+
+class NestedArchive(RefusedEntry):
+    """An archive in the archive."""
+
+    code = "nested_archive"
+    title = "The archive holds another archive"
+    hint = "Send the inner archive itself."
+    says = "it is an archive, and there is no model beside it"
+
+
+class ConfigNeeded(Refused):
+    """A file that does not tell its inputs and outputs came without config.pbtxt."""
+
+    code = "config_needed"
+    title = "A config.pbtxt is needed"
 
 
 class SeveralModels(Refused):
@@ -220,7 +238,10 @@ class SeveralVersions(Refused):
 
     code = "several_versions"
     title = "The archive holds several versions"
-    hint = "Upload one version at a time: each gets its own number, checks and history."
+    hint = (
+        "Over REST, say which one is meant with version_directory; else upload one version at a time: "
+        "each gets its own number, checks and history."
+    )
 
 
 class VersionLookAlike(RefusedEntry):

@@ -1,6 +1,6 @@
-"""The unpacked bytes of a .tar.gz as the tar library sees them: forward only, counted, in small pieces."""
+"""The unpacked bytes of a tar as the tar library sees them: forward only, counted, in small pieces."""
 
-from gzip import GzipFile
+from typing import Protocol
 
 from apps.registry.refusals import ArchiveCorrupt, UnpackedTooLarge
 
@@ -12,10 +12,23 @@ OVERHEAD_BYTES = 16 << 10
 CLOSING_BYTES = 1 << 20
 
 
+class Source(Protocol):
+    """Bytes as they come out of a .gz or .zst, or of the file itself."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes."""
+
+    def seek(self, position: int, whence: int = 0, /) -> int:
+        """Go on to a place."""
+
+    def tell(self) -> int:
+        """Where we are."""
+
+
 class Tape:
     """A file for `tarfile`, whose reads are bounded one by one and in all."""
 
-    def __init__(self, source: GzipFile, *, max_bytes: int, max_entries: int) -> None:
+    def __init__(self, source: Source, *, max_bytes: int, max_entries: int) -> None:
         self._source = source
         self._max_bytes = max_bytes
         self._end = max_bytes + (max_entries + 1) * OVERHEAD_BYTES + CLOSING_BYTES

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -194,6 +195,9 @@ class ConfigFormat(Protocol):
 
     def read_source(self, content: bytes) -> PythonSource:
         """What a model's own source says of itself; it is read, never run."""
+
+    def make(self, file: Path, *, backend: str) -> dict[str, Any] | None:
+        """A configuration for a file that came without one; None where the file does not tell enough."""
 
     def explain(self, reason: str) -> Explanation | None:
         """What a server's words about a failed load mean; None where they fit no known kind."""

@@ -154,13 +154,20 @@ class ComparisonShape(Shape):
 
 
 class VersionUpload(Shape):
-    """A version's bytes: a .zip or .tar.gz of a model directory with one version directory and config.pbtxt."""
+    """A version's bytes: an archive of a model directory or of its files, or one model file by itself."""
 
     file = serializers.FileField()
     number = serializers.IntegerField(
         required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
     )
     git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    version_directory = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=19,
+        help_text="Which version is meant where the archive holds several, as `422 several_versions` lists them.",
+    )
     notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
 
 

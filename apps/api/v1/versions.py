@@ -98,7 +98,7 @@ class Versions(ApiView):
     )
     @idempotent(UPLOAD_LEASE)
     def post(self, request: Request, name: str) -> Response:
-        """A .zip or .tar.gz of a model directory with one version and its config.pbtxt; or, as JSON, where it lies.
+        """A .zip, .tar, .tar.gz or .tar.zst of a model directory, or one model file; or, as JSON, where it lies.
 
         By reference it is `fetching` first, with its `progress`. It is `received`, then `checking`; then `ready`, or
         `rejected` with an `error`. `url` tells which.

@@ -58,8 +58,8 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         label="Archive",
-        help_text="A .zip or .tar.gz of a Triton model directory (config.pbtxt and one version directory).",
-        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.tar.gz,.tgz"}),
+        help_text="A Triton model directory as .zip, .tar, .tar.gz or .tar.zst; or one .onnx, .plan, .pt or .py.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.tar,.gz,.tgz,.zst,.onnx,.plan,.engine,.pt,.py"}),
     )
     number = forms.IntegerField(
         label="Version number", required=False, min_value=1, max_value=2**63 - 1, help_text="Empty: the next one."

@@ -107,7 +107,7 @@ def _check(version: Version) -> bool:
         lease = _Lease(version, staging)
         with artifacts.faults(store, doing=f"unpacking {version}", needed_bytes=version.size_bytes):
             checked = intake.check(
-                archive,
+                _upload(version, archive),
                 staging,
                 model=version.model.name,
                 number=version.number,
@@ -115,8 +115,20 @@ def _check(version: Version) -> bool:
                 on_progress=lease.renew,
             )
         lease.renew()
-        artifacts.seal(checked.directory, selectors.directory_of(version.digest))
+        artifacts.seal(checked.directory, selectors.directory_of(checked.address(version.digest)))
         return _accept(version, checked)
+
+
+def _upload(version: Version, archive: Path) -> intake.Upload:
+    """What came, with the configuration of the model's last version for a file that has none."""
+    ready = Version.objects.filter(model=version.model, state=VersionState.READY).exclude(config_text="")
+    earlier = ready.order_by("-number").values_list("config_text", flat=True).first()
+    return intake.Upload(
+        archive,
+        filename=version.filename,
+        version_directory=version.version_directory,
+        earlier_config=earlier or "",
+    )
 
 
 def _reject(version: Version, error: ControlPlaneError) -> bool:
@@ -150,7 +162,7 @@ def _recheck(version: Version, artifact: Artifact) -> Checked:
 @transaction.atomic
 def _accept(version: Version, checked: Checked) -> bool:
     artifact, _ = Artifact.objects.get_or_create(
-        digest=version.digest,
+        digest=checked.address(version.digest),
         defaults={
             "size_bytes": version.size_bytes,
             "unpacked_bytes": checked.unpacked_bytes,

@@ -23,6 +23,7 @@ from apps.registry.states import VersionState
 
 CHECK = "conch.check_version"
 NOTES_CHARS, FILENAME_CHARS = 10_000, 255
+_DIRECTORY = re.compile(r"[1-9][0-9]{0,18}")
 _COMMIT = re.compile(r"[0-9A-Za-z._/-]{0,64}")
 
 
@@ -35,6 +36,7 @@ class Wanted:
     notes: str = ""
     filename: str = ""
     request_key: str = ""
+    version_directory: str = ""
 
     def check(self, model: Model) -> None:
         """FieldInvalid, NumberInvalid or VersionNumberTaken before a byte has come."""
@@ -42,6 +44,11 @@ class Wanted:
             raise FieldInvalid("git_commit is not the name of a commit of at most 64 characters", field="git_commit")
         if len(self.notes) > NOTES_CHARS:
             raise FieldInvalid(f"notes has more than {NOTES_CHARS:,} characters", field="notes")
+        if self.version_directory and not _DIRECTORY.fullmatch(self.version_directory):
+            raise FieldInvalid(
+                f"version_directory {printable(self.version_directory, limit=40)!r} is no version's number",
+                field="version_directory",
+            )
         if self.number is not None:
             _check_number(model, self.number)
 
@@ -53,6 +60,7 @@ class Wanted:
             "git_commit": self.git_commit,
             "notes": printable(self.notes),
             "request_key": self.request_key,
+            "version_directory": self.version_directory,
         }
 
 
@@ -65,6 +73,7 @@ def add_version(
     git_commit: str = "",
     notes: str = "",
     request_key: str = "",
+    version_directory: str = "",
 ) -> Version:
     """Receive a version's bytes; a worker checks them, and the version becomes `ready` or `rejected`.
 
@@ -75,7 +84,7 @@ def add_version(
     owner = selectors.get_model(model)
     if made := made_before(owner, request_key):
         return made
-    wanted = Wanted(number, git_commit, notes, upload.filename, request_key)
+    wanted = Wanted(number, git_commit, notes, upload.filename, request_key, version_directory)
     wanted.check(owner)
     received = artifacts.receive(selectors.store(), upload, limit_bytes=upload_limit(actor))
     try:

@@ -30,11 +30,14 @@ ROOMY = Limits(entries=1_000, unpacked_bytes=64 << 20)
 TIGHT = Limits(entries=20, unpacked_bytes=1_100_000)
 
 
-def check(content: bytes, directory: Path, *, model: str = "demo", number: int = 1, limits: Limits = ROOMY) -> Checked:
+def check(
+    content: bytes, directory: Path, *, model: str = "demo", number: int = 1, limits: Limits = ROOMY, **said: str
+) -> Checked:
     archive, staging = directory / "upload", directory / "staging"
     archive.write_bytes(content)
     staging.mkdir()
-    return intake.check(archive, staging, model=model, number=number, limits=limits, on_progress=lambda: None)
+    upload = intake.Upload(archive, **said)
+    return intake.check(upload, staging, model=model, number=number, limits=limits, on_progress=lambda: None)
 
 
 def bomb(entries: int, size_bytes: int) -> bytes:
@@ -124,12 +127,15 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.TooManyEntries, huge_directory_zip, "20 entries"),
     (refusals.UnpackedTooLarge, lambda: bomb(3, 400 << 10), "1,100,000 bytes"),
     (refusals.UnpackedTooLarge, lambda: tarred([*good(), ("demo/1/w", bytes(2 << 20))]), "1,100,000 bytes"),
-    (refusals.ConfigMissing, lambda: zipped([("demo/1/model.py", MODEL_PY)]), "config.pbtxt"),
+    (refusals.ConfigMissing, lambda: zipped([("demo/1/weights.bin", "x")]), "config.pbtxt"),
     (refusals.ConfigMissing, lambda: zipped([]), "config.pbtxt"),
-    (refusals.ModelTooDeep, lambda: zipped(good(top="demo/demo/")), "demo/demo/config.pbtxt"),
+    (refusals.ModelTooDeep, lambda: zipped(good(top="a/b/c/d/e/demo/")), "a/b/c/d/e/demo/config.pbtxt"),
     (refusals.SeveralModels, lambda: zipped([*good(top="a/"), *good(top="b/")]), "'a' and 'b'"),
     (refusals.StrayEntry, lambda: zipped([*good(), ("README.md", "x")]), "README.md"),
-    (refusals.VersionDirectoryMissing, lambda: zipped([("config.pbtxt", CONFIG), ("model.py", "x")]), "model.py"),
+    (refusals.VersionDirectoryMissing, lambda: zipped([("config.pbtxt", CONFIG), ("a.bin", "x")]), "a.bin"),
+    (refusals.NestedArchive, lambda: zipped([("demo/model.zip", zipped(good()))]), "demo/model.zip"),
+    (refusals.ConfigNeeded, lambda: zipped([("demo/model.pt", "x")]), "model.pt"),
+    (refusals.ConfigNeeded, lambda: zipped([("demo/1/model.py", MODEL_PY)]), "model.py"),
     (refusals.SeveralVersions, lambda: zipped([*good(), ("demo/2/model.py", "x")]), "1, 2"),
     (refusals.VersionLookAlike, lambda: zipped([*good(), ("demo/2", "a file")]), "'2'"),
     (refusals.VersionEmpty, lambda: zipped([("demo/config.pbtxt", CONFIG), ("demo/1/", "")]), "1/"),

@@ -104,6 +104,7 @@ def test_sequences_and_decoupled_models_are_told() -> None:
         ("name: 'a'\nname: 'b'", 2, 7, "multiple"),
         ("\x1b[31m: 1", 1, 1, ""),
         ("<html>", 1, 1, ""),
+        ("# it's fine\nname: 'a\\d'", 2, 9, "is no escape"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, line: int, column: int, cause: str) -> None:

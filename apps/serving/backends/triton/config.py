@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
@@ -11,8 +12,10 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.serving.backends.triton import differences, overlay_lines, spelling, warmup
 from apps.serving.backends.triton import overlay as overlays
 from apps.serving.backends.triton.document import datatype, to_document, to_message
+from apps.serving.backends.triton.escapes import strange_escape
 from apps.serving.backends.triton.filenames import backend_of, required_file
 from apps.serving.backends.triton.load_failures import explain, missing_backend
+from apps.serving.backends.triton.made import make_config
 from apps.serving.backends.triton.preflight import RULES
 from apps.serving.backends.triton.python_source import read_source
 from apps.serving.backends.triton.rules import check
@@ -32,6 +35,10 @@ class PbtxtFormat:
     def parse(self, text: str) -> ModelConfig:
         """The configuration in `text`; ConfigUnparsable with line and column otherwise."""
         message = ConfigMessage()
+        if found := strange_escape(text):
+            line, column, escape = found
+            said = f"config.pbtxt, line {line}, column {column}: {printable(escape)!r} is no escape a string can hold"
+            raise ConfigUnparsable(said, line=line, column=column)
         try:
             text_format.Parse(text, message)
         except text_format.ParseError as error:
@@ -50,6 +57,10 @@ class PbtxtFormat:
     def read_source(self, content: bytes) -> PythonSource:
         """What a model's own source says of itself; it is read, never run."""
         return read_source(content)
+
+    def make(self, file: Path, *, backend: str) -> dict[str, Any] | None:
+        """A configuration for a file that came without one; None where the file does not tell enough."""
+        return make_config(file, backend=backend)
 
     def explain(self, reason: str) -> Explanation | None:
         """What a server's words about a failed load mean; None where they fit no known kind."""
