@@ -95,8 +95,10 @@ def _unload(context: Context) -> Outcome:
     if not _is_stuck(context):
         context.backend.unload(name, timeout_s=PATIENCE_S)
         if not failed:
-            # It goes on unloading while the live load begins: nobody needs to wait for that.
-            repositories.remove_shadow(work.root, model=work.model)
+            # It goes on unloading while the live load begins: nobody needs to wait for that. The last one takes the
+            # directory away; where two are last at once, persist does.
+            if not work.is_shadow_shared:
+                repositories.remove_shadow(work.root, model=work.model)
             return Done(context.recall("detail", {}))
         left = [n for n, e in context.entries(name).items() if e.state != Readiness.UNAVAILABLE]
         if left and _is_soon(context):

@@ -6,12 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
 from apps.deployments.selectors.policies import rollout_policy
-from apps.deployments.states import RolloutKind, RunDirection, StepState
+from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
 from apps.registry import selectors as registry
 from apps.registry.models import Sample, Version
@@ -89,6 +91,15 @@ class Work:
             return kept, kept
         active = self.old.number if self.old else None
         return plan.sets_between(active, self.new.number, stands_beside=self.stands_beside, keep=self.keep_standby)
+
+    @property
+    def is_shadow_shared(self) -> bool:
+        """Whether another run of this rollout still has its try before it, or is in it, on the same repository."""
+        passed = StepRun.objects.filter(run=OuterRef("pk"), name="shadow", state=StepState.SUCCEEDED)
+        others = Run.objects.filter(
+            rollout=self.rollout, server__repository=self.server.repository, state=RunState.RUNNING
+        )
+        return others.exclude(pk=self.run.pk).filter(~Exists(passed), direction=RunDirection.FORWARD).exists()
 
     @property
     def is_harmless(self) -> bool:

@@ -31,9 +31,19 @@ def make_shadow(root: Path, *, model: str, number: int, config_text: str) -> Pat
             for name, to in links.items():
                 (fresh / name).symlink_to(to)
             disk.flush_directory(fresh)
-            _move_away(root, target, staging)
-            disk.rename_in(fresh, target)
+            # Servers of one repository are tried side by side, and a load may be reading what another has just made.
+            if not _is_as_wanted(target, links, config_text):
+                _move_away(root, target, staging)
+                _rename_in(fresh, target, links, config_text)
     return target
+
+
+def _rename_in(fresh: Path, target: Path, links: dict[str, str], config_text: str) -> None:
+    try:
+        disk.rename_in(fresh, target)
+    except OSError:
+        if not _is_as_wanted(target, links, config_text):
+            raise
 
 
 def remove_shadow(root: Path, *, model: str) -> bool:

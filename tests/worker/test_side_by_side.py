@@ -1,0 +1,49 @@
+"""Many servers of one repository, changed at once: the try's directory is theirs together."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.fleet import repositories
+from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
+from tests.fixtures.world import World
+from worker import engine
+
+SERVERS = 12
+
+
+@pytest.fixture
+def world(transactional_db: None, simulated_fleet: SimulatedFleet, tmp_path: Path) -> Iterator[World]:
+    root = tmp_path / "models"
+    tritons = [SimulatedTriton(simulated_fleet, f"prod-{n}", repository=root) for n in range(SERVERS)]
+    simulated_fleet.add(*tritons)
+    yield World.of("prod", "digits", tritons, waves=["100%"], parallel=SERVERS)  # type: ignore[arg-type]
+    for triton in tritons:
+        triton.kill()
+
+
+def advance(run_id: int) -> None:
+    """As one thread of a worker."""
+    try:
+        engine.advance_run(run_id)
+    finally:
+        connection.close()
+
+
+def test_servers_of_one_repository_are_tried_side_by_side(world: World) -> None:
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=world.upload())
+
+    with ThreadPoolExecutor(SERVERS) as threads:
+        while not selectors.has_ended(selectors.state_of(rollout.pk)):
+            services.advance_rollout(rollout.pk, now=timezone.now())
+            list(threads.map(advance, selectors.due_runs(timezone.now())))
+
+    assert selectors.get_rollout(rollout.pk).state == "succeeded", world.told(rollout.pk)
+    assert {frozenset(world.ready(name)) for name in world.tritons} == {frozenset({1})}
+    assert "digits.shadow" not in repositories.listing(world.repository)
