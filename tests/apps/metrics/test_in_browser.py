@@ -164,7 +164,7 @@ def test_conch_down_keeps_the_chart_and_says_when_it_is_asked_again(
     )
 
     expect(chart.locator(".chart-status")).to_contain_text(
-        "Not up to date: the database is away. Asking again in 10 s.", timeout=15_000
+        "Not up to date: the database is away. Asking again in 10 s.", timeout=25_000
     )
     expect(chart.locator(".scatterlayer .trace").first).to_be_visible()
     seen.unroute_all()
