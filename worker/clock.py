@@ -63,6 +63,7 @@ def sweep(now: datetime) -> None:
             wake(task, **{name: key})
     for placement in deployments.expired_standbys(now):
         services.retire_standby(placement)
+    services.catch_up(now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 from apps.deployments.states import RolloutKind
 
+# In a release: nothing goes live before every version has passed its shadow on every server.
+TOGETHER = ("preflight", "publish", "shadow", "barrier", "load", "await_ready", "verify", "expose")
 COLD = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
 HOT = ("expose", "await_ready")
 RETIRE = ("expose",)
@@ -36,26 +38,36 @@ def sets_between(active: int | None, to: int, *, stands_beside: bool, keep: bool
 
 
 def recipe(
-    kind: str, *, is_hot: bool, has_passed_shadow: bool, skips_shadow: bool = False, has_ensembles: bool = False
+    kind: str,
+    *,
+    is_hot: bool,
+    has_passed_shadow: bool,
+    skips_shadow: bool = False,
+    has_ensembles: bool = False,
+    is_together: bool = False,
 ) -> list[str]:
     """The steps of a forward run, in order.
 
-    `skips_shadow` is what the environment's policy says; `has_ensembles`: live ensembles are made of the model.
+    `skips_shadow` is what the environment's policy says; `has_ensembles`: live ensembles are made of the model;
+    `is_together`: it is part of a release.
     """
     if kind == RolloutKind.UNLOAD:
         return list(UNLOAD)
     if kind == RolloutKind.RETIRE:
         return list(RETIRE)
     if kind == RolloutKind.RECONFIGURE:
-        reconfigure = RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE
-        return [step for step in reconfigure if not (step == "shadow" and skips_shadow)]
+        return _without(RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE, skips_shadow=skips_shadow)
     if kind == RolloutKind.HEAL:
         return list(HEAL)
     if kind == RolloutKind.ROLLBACK and is_hot:
         return list(HOT)
     skips_shadow = skips_shadow or (kind == RolloutKind.ROLLBACK and has_passed_shadow)
-    steps = [step for step in COLD if not (step == "shadow" and skips_shadow)]
+    steps = _without(TOGETHER if is_together else COLD, skips_shadow=skips_shadow)
     return [*steps, "ensembles"] if has_ensembles and kind == RolloutKind.PROMOTE else steps
+
+
+def _without(steps: Sequence[str], *, skips_shadow: bool) -> list[str]:
+    return [step for step in steps if not (step == "shadow" and skips_shadow)]
 
 
 def revert_recipe(*, has_old: bool, is_reconfiguring: bool = False) -> list[str]:

@@ -6,6 +6,7 @@ from worker.context import Context
 from worker.outcomes import Outcome
 from worker.steps import (
     await_ready,
+    barrier,
     clear,
     ensembles,
     expose,
@@ -26,6 +27,7 @@ STEPS: dict[str, Step] = {
     "preflight": preflight.run,
     "publish": publish.run,
     "shadow": shadow.run,
+    "barrier": barrier.run,
     "load": load.run,
     "await_ready": await_ready.run,
     "verify": verify.run,

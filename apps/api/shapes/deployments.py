@@ -161,6 +161,7 @@ class RolloutShape(Shape):
         allow_null=True, help_text="When the last reachable server answered with what it was to go back to."
     )
     time_to_restore_s = serializers.FloatField(allow_null=True)
+    release = serializers.IntegerField(source="release_id", allow_null=True, help_text="The release it is part of.")
     url = LinkField("rollout", rollout_id="pk")
 
     def get_has_ended(self, row: Any) -> bool:

@@ -15,6 +15,7 @@ from apps.api.v1 import (
     policies,
     problems,
     registry,
+    releases,
     retention,
     rollouts,
     samples,
@@ -100,6 +101,10 @@ DEPLOYMENTS: Paths = [
     path("rollbacks", rollouts.Rollbacks.as_view(), name="rollbacks"),
     path("trials", trials.Trials.as_view(), name="trials"),
     path("trials/<number:trial_id>", trials.Trial.as_view(), name="trial"),
+    path("releases", releases.Releases.as_view(), name="releases"),
+    path("releases/<number:release_id>", releases.Release.as_view(), name="release"),
+    path("releases/<number:release_id>/abort", releases.ReleaseAbort.as_view(), name="release-abort"),
+    path("releases/<number:release_id>/roll-back", releases.ReleaseRollback.as_view(), name="release-roll-back"),
     path("unloads", rollouts.Unloads.as_view(), name="unloads"),
 ]
 ACCESS: Paths = [

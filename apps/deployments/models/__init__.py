@@ -2,6 +2,7 @@
 
 from apps.deployments.models.drift import Drift
 from apps.deployments.models.going_back import Ban, PlacementChange
+from apps.deployments.models.releases import Release
 from apps.deployments.models.rollouts import (
     EnvironmentPolicy,
     Judgement,
@@ -24,6 +25,7 @@ __all__ = [
     "Placement",
     "PlacementChange",
     "Probe",
+    "Release",
     "Rollout",
     "Run",
     "StepRun",

@@ -92,7 +92,8 @@ class Rollout(models.Model):
     `skipped_gates` maps a gate to who skipped it and why.
     `due_at` is when the engine should look at it again. `turned_*` say when, by whom and why it was sent back while it
     moved; a rollback to elsewhere takes over (`superseded_by`). `restored_at` is when the last reachable server
-    answered with what it was to go back to.
+    answered with what it was to go back to. `through_at` is when all of it had passed, and it waited for the rest of
+    its release.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = ROLLOUT_MOVES
@@ -130,6 +131,8 @@ class Rollout(models.Model):
     turned_because = models.TextField(blank=True)
     restored_at = models.DateTimeField(null=True)
     superseded_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="superseded")
+    release = models.ForeignKey("deployments.Release", on_delete=models.PROTECT, null=True, related_name="rollouts")
+    through_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

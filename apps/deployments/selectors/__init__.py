@@ -35,6 +35,13 @@ from apps.deployments.selectors.policies import (
     rollout_policy,
     with_policies,
 )
+from apps.deployments.selectors.releases import (
+    barrier_waits_for,
+    get_release,
+    has_release_ended,
+    release_state,
+    releases,
+)
 from apps.deployments.selectors.reports import Report, report
 from apps.deployments.selectors.retention import Judged, Retention, keep_of, retention
 from apps.deployments.selectors.rollouts import (
@@ -82,6 +89,7 @@ __all__ = [
     "advice",
     "ban_on",
     "bans",
+    "barrier_waits_for",
     "change_moments",
     "changing_models",
     "default_target",
@@ -96,10 +104,12 @@ __all__ = [
     "fleet_rows",
     "get_ban",
     "get_placement",
+    "get_release",
     "get_rollout",
     "get_run",
     "get_trial",
     "has_ended",
+    "has_release_ended",
     "hot_servers",
     "in_service",
     "judgements_of",
@@ -121,6 +131,8 @@ __all__ = [
     "previous_number",
     "probes",
     "question_of",
+    "release_state",
+    "releases",
     "report",
     "request_entries",
     "retention",

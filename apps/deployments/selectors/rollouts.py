@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from apps.deployments.errors import RolloutUnknown
@@ -79,8 +79,12 @@ def active_rollout(placement: Placement) -> Rollout | None:
 
 
 def due_rollouts(now: datetime) -> list[int]:
-    """Rollouts that go on by themselves and that nobody has looked at lately."""
-    return list(Rollout.objects.filter(state__in=MOVING_ROLLOUT, due_at__lte=now).values_list("pk", flat=True))
+    """Rollouts that go on by themselves and that nobody has looked at lately.
+
+    One that waits for somebody goes by itself too, once the release it is part of goes back.
+    """
+    goes_on = Q(state__in=MOVING_ROLLOUT) | Q(state__in=ACTIVE_ROLLOUT, release__decision="back")
+    return list(Rollout.objects.filter(goes_on, due_at__lte=now).values_list("pk", flat=True))
 
 
 def due_runs(now: datetime) -> list[int]:

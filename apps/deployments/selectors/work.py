@@ -67,8 +67,12 @@ class Work:
 
     @property
     def ensembles(self) -> list[tuple[Ensemble, list[Sample]]]:
-        """The live ensembles that the model is a member of, with their samples; read when asked for."""
-        found = ensembles_on(self.rollout.placement)
+        """The live ensembles that the model is a member of, with their samples; read when asked for.
+
+        Not those that go live together with it: they look after themselves.
+        """
+        coming = self.rollout.release.items if self.rollout.release else {}
+        found = [one for one in ensembles_on(self.rollout.placement) if one.model not in coming]
         samples = samples_of([one.model for one in found])
         return [(one, samples[one.model]) for one in found]
 

@@ -4,6 +4,7 @@ from apps.deployments.services.aborting import abort
 from apps.deployments.services.archiving import archive_version
 from apps.deployments.services.bans import lift_ban
 from apps.deployments.services.captures import capture_golden
+from apps.deployments.services.catching_up import catch_up
 from apps.deployments.services.clock import (
     claim_due_warmups,
     forget_old_probes,
@@ -18,6 +19,7 @@ from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
+from apps.deployments.services.releases import abort_release, begin_release, roll_back_release
 from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retention import apply_retention
 from apps.deployments.services.retiring import retire_server
@@ -41,15 +43,18 @@ from apps.deployments.services.turning import turn_back_by_gate
 
 __all__ = [
     "abort",
+    "abort_release",
     "add_environment",
     "advance_rollout",
     "apply_retention",
     "approve",
     "archive_version",
+    "begin_release",
     "begin_step",
     "begin_trial",
     "can_pause",
     "capture_golden",
+    "catch_up",
     "change_policy",
     "claim_due_warmups",
     "claim_look",
@@ -81,6 +86,7 @@ __all__ = [
     "retire_standby",
     "retry_run",
     "roll_back",
+    "roll_back_release",
     "schedule_warmup",
     "set_overlay",
     "skip_gate",

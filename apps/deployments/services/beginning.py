@@ -13,9 +13,9 @@ from apps.common.actor import Actor
 from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive, VersionNotReady
-from apps.deployments.models import Overlay, Placement, Rollout, Run
+from apps.deployments.models import Overlay, Placement, Release, Rollout, Run
 from apps.deployments.policy import Approval, Policy, wave_of
-from apps.deployments.selectors.ensembles import ensembles_on
+from apps.deployments.selectors.ensembles import ensembles_on, members_of
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
@@ -48,11 +48,13 @@ def begin(
     take_over: Rollout | None = None,
     overlay: Overlay | None = None,
     is_cold: bool = False,
+    release: Release | None = None,
 ) -> Rollout:
     """One rollout with a run per server. Promotions and reconfigurations go in waves, others start at once.
 
     It takes over from `take_over`; where a worker is still in a step of that, the run begins when the step is over.
     `overlay` is the one to go to; without it the placement's own stays. `is_cold`: no server is there at once.
+    `release` is what it is part of: its runs wait for those of the others before they go live.
     """
     if not servers:
         raise NoServers(f"{placement.environment} has no active server that is not cordoned")
@@ -60,7 +62,8 @@ def begin(
     policy = Policy.kept(row.document)
     hot = hot_servers(placement, to) if to and not is_cold else frozenset()
     is_at_once = kind not in IN_WAVES
-    waves = (len(servers),) if is_at_once else policy.wave_sizes(len(servers))
+    is_one_wave = is_at_once or release is not None
+    waves = (len(servers),) if is_one_wave else policy.wave_sizes(len(servers))
     wanted = overlay or placement.overlay
     now = timezone.now()
     rollout = Rollout(
@@ -71,12 +74,13 @@ def begin(
         to_version=to,
         from_overlay=placement.overlay,
         to_overlay=wanted,
+        release=release,
         plan={
             "hot": sorted(hot),
             "confirmed": sorted(confirm),
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
-            **_without_shadow(kind, to, wanted, policy),
+            **_without_shadow(kind, to, wanted, policy, coming=release.items if release else {}),
             "waves": list(waves),
         },
         policy=row.document,
@@ -160,7 +164,10 @@ def _first_state(policy: Policy) -> RolloutState:
 
 def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: Sequence[int]) -> list[Run]:
     is_rollback = rollout.kind == RolloutKind.ROLLBACK
-    has_ensembles = rollout.kind == RolloutKind.PROMOTE and bool(ensembles_on(rollout.placement))
+    coming = rollout.release.items if rollout.release else {}
+    # An ensemble that comes with it looks after itself.
+    staying = [one for one in ensembles_on(rollout.placement) if one.model not in coming]
+    has_ensembles = rollout.kind == RolloutKind.PROMOTE and bool(staying)
     return [
         Run(
             rollout=rollout,
@@ -177,16 +184,21 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: 
                 has_passed_shadow=is_rollback,
                 skips_shadow="no_shadow" in rollout.plan,
                 has_ensembles=has_ensembles,
+                is_together=rollout.release_id is not None,
             ),
         )
         for position, server in enumerate(servers)
     ]
 
 
-def _without_shadow(kind: str, to: Version | None, overlay: Overlay | None, policy: Policy) -> dict[str, str]:
-    """{"no_shadow": why} where the environment's policy lets the version go live untried; empty elsewhere."""
+def _without_shadow(
+    kind: str, to: Version | None, overlay: Overlay | None, policy: Policy, *, coming: Collection[str]
+) -> dict[str, str]:
+    """{"no_shadow": why} where the version goes live without being tried aside; empty elsewhere."""
     if to is None or kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE):
         return {}
+    if coming and {member.model for member in members_of(to)} & set(coming):
+        return {"no_shadow": "not tried aside: aside it would reach its old members; it goes live once they are ready"}
     if policy.shadow.when == "never":
         return {"no_shadow": "not tried aside: the policy says never, so clients are the first to meet it"}
     if policy.shadow.when == "unproven" and is_proven_under(to, overlay):

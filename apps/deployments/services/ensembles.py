@@ -1,5 +1,7 @@
 """What ensembles demand of the models they are made of; each refusal names the ensemble."""
 
+from collections.abc import Mapping
+
 from apps.deployments.models import Placement
 from apps.deployments.refusals import MembersMissing, NeededByEnsemble
 from apps.deployments.selectors.drift import desired_versions
@@ -8,12 +10,13 @@ from apps.deployments.selectors.placements import placements
 from apps.registry.models import Version
 
 
-def refuse_without_members(version: Version, *, environment: str) -> None:
-    """MembersMissing when what the version is made of is not live there: loading it would load them unasked."""
+def refuse_without_members(version: Version, *, environment: str, coming: Mapping[str, int]) -> None:
+    """MembersMissing when what the version is made of is neither live there nor coming: it would be loaded unasked."""
     members = members_of(version)
     if not members:
         return
     live = {placement.model.name: desired_versions(placement) for placement in placements(environment=environment)}
+    live |= {model: live.get(model, frozenset()) | {number} for model, number in coming.items()}
     missing = [
         member.model if member.version is None else f"{member.model} version {member.version}"
         for member in members
@@ -31,14 +34,16 @@ def refuse_unload_of_member(placement: Placement) -> None:
         raise NeededByEnsemble(f"{placement} is part of {', '.join(names)}", ensembles=names)
 
 
-def refuse_dropping_pinned(placement: Placement, wanted: Version, *, keeps_old: bool) -> None:
-    """NeededByEnsemble when an ensemble takes one version only, and that would be let go of."""
+def refuse_dropping_pinned(
+    placement: Placement, wanted: Version, *, keeps_old: bool, coming: Mapping[str, int]
+) -> None:
+    """NeededByEnsemble when an ensemble that stays takes one version only, and that would be let go of."""
     kept = {wanted.number}
     if keeps_old and placement.active is not None and placement.active.number < wanted.number:
         kept.add(placement.active.number)
     for one in ensembles_on(placement):
         pinned = one.pins(placement.model.name)
-        if pinned is not None and pinned not in kept:
+        if pinned is not None and pinned not in kept and one.model not in coming:
             raise NeededByEnsemble(
                 f"{one.model} in {placement.environment} takes version {pinned} of {placement.model} only",
                 hint=f"Promote a version of {one.model} first that takes another one.",

@@ -22,6 +22,7 @@ from apps.deployments.services.pausing import pause_by_itself
 from apps.deployments.services.putting_back import clear_after, turn_by_itself, turn_from_run
 from apps.deployments.services.restoring import answered_at, note_restored
 from apps.deployments.services.superseding import start_late
+from apps.deployments.services.together import is_part, may_finish
 from apps.deployments.services.turning import turn_back_by_gate
 from apps.deployments.states import IN_WAVES, RolloutKind, RunDirection, RunState
 from apps.metrics.verdicts import Standing
@@ -67,14 +68,15 @@ def go_forward(rollout: Rollout, now: datetime) -> datetime | None:
         _on_failure(rollout, policy, now)
         return None
     if rollout.wave >= tally.waves:
-        if settle(rollout, now):
+        if may_finish(rollout, now=now) and settle(rollout, now):
             finish_forward(rollout, now)
         return None
     _see_to_judging(rollout, policy, tally, now)
     queued = tally.number(RunState.QUEUED, wave=rollout.wave)
     active = tally.number(RunState.RUNNING, wave=rollout.wave)
     if queued:
-        _start(rollout, now, most=policy.parallel - active)
+        # The runs of a release meet at its barrier: each must be on its way.
+        _start(rollout, now, most=tally.runs if is_part(rollout) else policy.parallel - active)
     if queued or active:
         return None
     return _end_wave(rollout, policy, tally, now)

@@ -1,6 +1,6 @@
 """Everything a promotion can be refused for, in the order in which it is told; for promoting and for planning."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from apps.common.errors import ControlPlaneError
@@ -35,8 +35,12 @@ def promotion_checks(
     confirm: Collection[str],
     skip: Collection[str],
     now: datetime,
+    coming: Mapping[str, int] | None = None,
 ) -> Iterator[Check]:
-    """Each raises what it refuses. `placed` is None where the model was never there."""
+    """Each raises what it refuses. `placed` is None where the model was never there.
+
+    `coming` are the models and versions that go live together with it.
+    """
     if placed is not None:
         yield lambda: _refuse_active(placed, wanted)
         yield lambda: refuse_banned(placed, wanted)
@@ -45,8 +49,8 @@ def promotion_checks(
     yield lambda: refuse_frozen(policy, environment, now=now)
     yield lambda: refuse_unproven(policy, wanted, now=now)
     if placed is not None:
-        yield lambda: refuse_dropping_pinned(placed, wanted, keeps_old=policy.standby_window_s > 0)
-    yield lambda: refuse_without_members(wanted, environment=environment)
+        yield lambda: refuse_dropping_pinned(placed, wanted, keeps_old=policy.standby_window_s > 0, coming=coming or {})
+    yield lambda: refuse_without_members(wanted, environment=environment, coming=coming or {})
     yield lambda: refuse_unknown(skip, every, environment)
     yield lambda: refuse_if_down([server for server in every if server.name not in skip], environment)
     if placed is not None:

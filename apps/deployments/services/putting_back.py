@@ -13,11 +13,13 @@ from apps.deployments.services.ending import end
 from apps.deployments.services.extra_runs import start_missing
 from apps.deployments.services.history import keep_put_back
 from apps.deployments.services.restoring import note_restored, put_back_at
+from apps.deployments.services.together import take_release_back
 from apps.deployments.states import ACTIVE_RUN, RolloutKind, RolloutState, RunDirection, RunState, StepState
 
 
 def turn_by_itself(rollout: Rollout, error: dict[str, Any], *, now: datetime) -> None:
     """Begin nothing more and put back what was changed; `error` tells why, and stays with the rollout."""
+    take_release_back(rollout, error, now=now)
     move_all(rollout.runs.filter(state=RunState.QUEUED), RunState.CANCELLED, finished_at=now)
     if try_move(rollout, RolloutState.REVERTING, error=error, turned_at=now):
         go_back(rollout, now)

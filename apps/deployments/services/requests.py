@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.access.services import require
 from apps.common.actor import CLOCK, Actor
 from apps.deployments.errors import NothingPlaced, PlacementChanged, RolloutActive
-from apps.deployments.models import Placement, Rollout
+from apps.deployments.models import Placement, Release, Rollout
 from apps.deployments.selectors.placements import get_placement, placements
 from apps.deployments.selectors.policies import policy_of
 from apps.deployments.selectors.rollouts import active_rollout
@@ -35,8 +35,9 @@ def promote(
     reason: str = "",
     confirm: Collection[str] = (),
     skip: Collection[str] = (),
+    release: Release | None = None,
 ) -> Rollout:
-    """Bring a version live on every server of an environment, in the waves of its policy."""
+    """Bring a version live on every server of an environment, in the waves of its policy; or as part of a release."""
     require(actor, "promote", environment)
     home = fleet.get_environment(environment)
     wanted = ready_version(model, version)
@@ -45,8 +46,9 @@ def promote(
     if placed is not None:
         take_over = refuse_if_moving(placed)
     every, policy, now = _servers(environment), policy_of(home), timezone.now()
+    coming = release.items if release else {}
     for check in promotion_checks(
-        placed, wanted, policy, environment=environment, every=every, confirm=confirm, skip=skip, now=now
+        placed, wanted, policy, environment=environment, every=every, confirm=confirm, skip=skip, now=now, coming=coming
     ):
         check()
     servers = [server for server in every if server.name not in skip]
@@ -62,6 +64,7 @@ def promote(
             confirm=confirm,
             left_out=sorted(skip),
             take_over=take_over,
+            release=release,
         )
         let_go(actor, placement, reason=f"{rollout}: {reason}".rstrip(": "))
     return rollout

@@ -8,7 +8,8 @@ from apps.common.dispatch import wake
 from apps.common.transitions import try_move
 from apps.deployments.models import Rollout
 from apps.deployments.services.forward import go_forward
-from apps.deployments.services.putting_back import go_back
+from apps.deployments.services.putting_back import go_back, turn_by_itself
+from apps.deployments.services.together import must_go_back
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutState
 
 LOOK_AGAIN_S = 5.0
@@ -26,6 +27,9 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
         if rollout is None:
             _wake_successor(rollout_id)
             return
+        others_failed = must_go_back(rollout)
+        if others_failed is not None:
+            turn_by_itself(rollout, others_failed, now=now)
         if rollout.state == RolloutState.QUEUED:
             try_move(rollout, RolloutState.RUNNING, started_at=now)
         look_again_at = None

@@ -10,6 +10,7 @@ from apps.common.transitions import try_move
 from apps.deployments.errors import Superseded
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.deployments.policy import wave_of
+from apps.deployments.services.together import leave_release
 from apps.deployments.states import ACTIVE_RUN, IN_WAVES, RolloutState, RunState, StepState
 from apps.fleet.models import Server
 
@@ -24,6 +25,7 @@ def supersede(moving: Rollout, *, why: str, now: datetime) -> set[int]:
     error = error_document(Superseded(why))
     if not try_move(moving, RolloutState.FAILED, finished_at=now, error=error):
         return set()
+    leave_release(moving, error, now=now)
     free = Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING) & (Q(lease_until__isnull=True) | Q(lease_until__lt=now))
     freed = list(Run.objects.select_for_update().filter(free, rollout=moving).values_list("pk", flat=True))
     StepRun.objects.filter(run__in=freed, state__in=OPEN_STEP).update(

@@ -18,6 +18,7 @@ from apps.deployments.selectors.bans import identity
 from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.bans import ban_version
 from apps.deployments.services.holds import keep_held
+from apps.deployments.services.together import take_release_back
 from apps.deployments.states import RolloutKind, RolloutState, RunState
 
 
@@ -68,7 +69,10 @@ def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bo
 
 
 def turn(actor: Actor, moving: Rollout, *, reason: str, verb: str, error: dict[str, Any], now: datetime) -> None:
-    """Send it back, in the caller's transaction; RolloutNotAbortable when it has ended or goes back already."""
+    """Send it back, in the caller's transaction; RolloutNotAbortable when it has ended or goes back already.
+
+    ReleaseDecided when it is part of a release that has passed as a whole.
+    """
     turned = {
         "turned_at": now,
         "turned_by": actor.name,
@@ -79,6 +83,7 @@ def turn(actor: Actor, moving: Rollout, *, reason: str, verb: str, error: dict[s
     }
     if not try_move(moving, RolloutState.REVERTING, **turned):
         raise RolloutNotAbortable(f"{moving} is {moving.state}", state=moving.state)
+    take_release_back(moving, error, now=now)
     moving.runs.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=now)
     _record(actor, verb, moving, reason)
     wake("conch.advance_rollout", rollout_id=moving.pk)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from apps.access.models import Grant
-from apps.deployments.models import Ban, Placement, PlacementChange, Probe, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Placement, PlacementChange, Probe, Release, Rollout, Run, StepRun
 from apps.deployments.plan import config_digest
 from apps.deployments.states import RolloutState, RunState, StepState
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
@@ -124,7 +124,10 @@ def fill(count: int) -> None:
         Sample.objects.create(model=model("digits"), name=f"s{position}", inputs=[])
         listed = server(f"t{position}", metrics=f"127.0.0.1:{30_000 + position}")
         ObservedVersion.objects.create(server=listed, model=name, version=1, state="READY", since=timezone.now())
-        changed(rollout(placed, to=one))
+        moved = rollout(placed, to=one)
+        changed(moved)
+        moved.release = Release.objects.create(environment=home, actor="alice", actor_kind="user")
+        moved.save(update_fields=["release"])
         ban(placed, one)
         Probe.objects.create(placement=placed, server=listed, version=1, kind="warmup", has_passed=True)
         person = User.objects.create(username=f"u{position}")

@@ -21,6 +21,7 @@ LISTS = {
     "placements?at=2100-01-01T00:00:00Z": 2,
     "rollouts": 2,
     "bans": 2,
+    "releases": 3,
     "probes?environment=prod&model=m1": 3,
     "trials?model=digits": 2,
     "audit": 2,

@@ -29,6 +29,9 @@ STARTING = {
     "/api/v1/placements/{environment}/{name}/hold",
     "/api/v1/placements/{environment}/{name}/unhold",
     "/api/v1/bans/{ban_id}/lift",
+    "/api/v1/releases",
+    "/api/v1/releases/{release_id}/abort",
+    "/api/v1/releases/{release_id}/roll-back",
     "/api/v1/unloads",
     "/api/v1/placements/{environment}/{name}/overlays",
 }

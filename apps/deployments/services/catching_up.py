@@ -1,0 +1,50 @@
+"""Servers that come back with what was rolled back while they were away: they follow, hold or no hold."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from apps.common.actor import CLOCK
+from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
+from apps.deployments.models import Placement, Rollout
+from apps.deployments.selectors.bans import banned_servers
+from apps.deployments.services.beginning import begin
+from apps.deployments.states import RolloutKind
+from apps.fleet.models import Server
+
+# A server on which it did not help is not asked again sooner.
+AGAIN = timedelta(seconds=60)
+
+
+def catch_up(*, now: datetime) -> list[Rollout]:
+    """Roll back every server that was just seen serving a version that is banned there; what has begun.
+
+    Only what a rollback left behind is touched, so the hold it set does not stand in the way: this is that rollback.
+    """
+    astray: dict[Placement, list[Server]] = defaultdict(list)
+    for placement, server in banned_servers():
+        astray[placement].append(server)
+    begun = [_roll_back(placement, servers) for placement, servers in astray.items() if _is_due(placement, now=now)]
+    return [rollout for rollout in begun if rollout is not None]
+
+
+def _is_due(placement: Placement, *, now: datetime) -> bool:
+    lately = Rollout.objects.filter(placement=placement, kind=RolloutKind.ROLLBACK, created_at__gt=now - AGAIN)
+    return not lately.filter(actor=CLOCK.name, actor_kind=CLOCK.kind).exists()
+
+
+def _roll_back(placement: Placement, servers: Iterable[Server]) -> Rollout | None:
+    chosen = sorted(servers, key=lambda server: server.name)
+    names = ", ".join(server.name for server in chosen)
+    try:
+        return begin(
+            CLOCK,
+            placement,
+            RolloutKind.ROLLBACK,
+            chosen,
+            to=placement.active,
+            reason=f"{names} came back with a version that was rolled back",
+            confirm=(),
+        )
+    except (RolloutActive, PlacementChanged, NoServers):
+        return None

@@ -1,0 +1,70 @@
+"""Releases on pages."""
+
+import pytest
+from django.test import Client
+
+from apps.deployments.models import Release
+from tests.factories.fleets import FleetRows
+
+FORM = "/releases/begin/"
+
+
+@pytest.fixture
+def pair(rows: FleetRows) -> FleetRows:
+    """A second model beside `digits`, both on version 1 in prod."""
+    rows.model("letters")
+    for number in (1, 2):
+        rows.version("letters", number)
+    rows.placed("letters", "prod", 1)
+    return rows
+
+
+def begin(client: Client, items: str = "digits 2\nletters 2\n") -> Release:
+    client.post(FORM, {"environment": "prod", "items": items, "reason": "together"})
+    return Release.objects.latest("pk")
+
+
+def test_a_release_begins_from_lines_and_goes_to_its_page(pair: FleetRows, operator: Client) -> None:
+    answer = operator.post(FORM, {"environment": "prod", "items": " digits 2\n\nletters  2", "reason": ""})
+
+    release = Release.objects.get()
+    assert answer.headers["Location"] == f"/releases/{release.pk}/"
+    assert {rollout.placement.model.name for rollout in release.rollouts.all()} == {"digits", "letters"}
+
+
+def test_a_line_that_is_no_model_and_version_is_named(pair: FleetRows, operator: Client) -> None:
+    answer = operator.post(FORM, {"environment": "prod", "items": "digits two", "reason": ""})
+
+    assert answer.status_code == 400
+    assert "not &#x27;digits two&#x27;" in answer.content.decode()
+
+
+def test_its_page_shows_each_model_and_offers_to_stop_all(pair: FleetRows, operator: Client) -> None:
+    release = begin(operator)
+
+    page = operator.get(f"/releases/{release.pk}/").content.decode()
+
+    assert "nothing is decided yet" in page
+    assert all(words in page for words in ("digits", "letters", "1 → 2", "Roll back all…", "Abort all…"))
+    assert f"/releases/{release.pk}/" in operator.get("/releases/").content.decode()
+
+
+@pytest.mark.parametrize(("verb", "held"), [("abort", {False}), ("roll-back", {True})])
+def test_stopping_it_takes_all_back(pair: FleetRows, operator: Client, verb: str, held: set[bool]) -> None:
+    release = begin(operator)
+    question = operator.get(f"/releases/{release.pk}/{verb}/").content.decode()
+
+    operator.post(f"/releases/{release.pk}/{verb}/", {"reason": "errors", "ban": "on"})
+
+    assert "digits 1 → 2" in question
+    assert {rollout.state for rollout in release.rollouts.all()} == {"reverting"}
+    assert {rollout.placement.held_at is not None for rollout in release.rollouts.all()} == held
+
+
+def test_a_refusal_keeps_what_was_typed(pair: FleetRows, operator: Client) -> None:
+    begin(operator)
+
+    answer = operator.post(FORM, {"environment": "prod", "items": "digits 2", "reason": "typed with care"})
+
+    assert answer.status_code == 409
+    assert "typed with care" in answer.content.decode()
