@@ -17,7 +17,7 @@ from apps.common.text import printable
 from apps.registry import artifacts, selectors
 from apps.registry.artifacts import Received
 from apps.registry.errors import ArtifactUnknown, FieldInvalid, UploadEmpty
-from apps.registry.models import Model, Upload, Version
+from apps.registry.models import Artifact, Model, Upload, Version
 from apps.registry.services.limits import require_place, require_small
 from apps.registry.services.versions import Wanted, keep_version
 from apps.registry.states import UploadState
@@ -61,13 +61,18 @@ def begin_upload(
     announced.check()
     wanted.check(owner)
     require_small(actor, announced.size_bytes)
-    if may_skip_bytes and announced.sha256 and selectors.find_artifact(announced.sha256):
+    if may_skip_bytes and _is_known(announced):
         return _finished_at_once(actor, owner, announced, wanted)
     require_place(actor, announced.size_bytes)
     upload = _row(actor, owner, announced, wanted)
     artifacts.make_incoming(selectors.store(), upload.key, needed_bytes=announced.size_bytes)
     upload.save(force_insert=True)
     return upload
+
+
+def _is_known(announced: Announced) -> bool:
+    artifact = selectors.find_artifact(announced.sha256)
+    return artifact is not None and artifact.size_bytes == announced.size_bytes
 
 
 def _row(actor: Actor, model: Model, announced: Announced, wanted: Wanted, **more: Any) -> Upload:
@@ -104,6 +109,7 @@ def _finished_at_once(actor: Actor, owner: Model, announced: Announced, wanted: 
     return upload
 
 
+@transaction.atomic
 def add_known_version(actor: Actor, *, model: str, sha256: str, wanted: Wanted) -> Version:
     """A version of bytes that are in the store already, checked once for another version; ArtifactUnknown otherwise."""
     require(actor, "add_version")
@@ -111,7 +117,8 @@ def add_known_version(actor: Actor, *, model: str, sha256: str, wanted: Wanted) 
     owner = selectors.get_model(model)
     check_sha256(sha256)
     wanted.check(owner)
-    artifact = selectors.find_artifact(sha256)
+    # Held, so that nothing that tidies the store takes it away before the version has it.
+    artifact = Artifact.objects.select_for_update().filter(digest=sha256).first()
     if artifact is None:
         raise ArtifactUnknown(f"no artifact has the SHA-256 {sha256}", field="from")
     return keep_version(actor, owner, Received("", sha256, artifact.size_bytes), wanted, artifact=artifact)

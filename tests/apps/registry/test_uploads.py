@@ -441,6 +441,14 @@ def test_known_bytes_are_still_checked_against_the_model_they_are_for(arrive: Ca
     assert (version.state, version.error["code"]) == ("rejected", "name_mismatch")
 
 
+def test_bytes_of_another_size_are_not_the_known_ones(begin: Begin, arrive: Callable[..., Version]) -> None:
+    arrive(CONTENT)
+
+    upload = begin(content=CONTENT + b"more", sha256=DIGEST, may_skip_bytes=True)
+
+    assert (upload.version, upload.received_bytes) == (None, 0)
+
+
 def test_bytes_that_were_never_checked_are_not_known(begin: Begin, receive: Callable[..., Version]) -> None:
     receive(CONTENT)
 
