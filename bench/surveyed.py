@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
 
 from apps.access.models import ApiToken
 from apps.deployments.models import Ban, Rollout, Trial
-from apps.registry.models import Model
+from apps.registry.models import Model, Upload
 from bench.crowd import grow
 from bench.crowd_sizes import Size
 
@@ -97,9 +99,22 @@ def _words(path: URLPattern) -> dict[str, Any]:
         "rollout_id": _rollout(is_moving=name == "abort"),
         "trial_id": Trial.objects.order_by("-pk")[0].pk,
         "ban_id": Ban.objects.order_by("-pk")[0].pk,
+        "key": _upload().key,
         "token_id": ApiToken.objects.filter(revoked_at=None).order_by("pk")[0].pk,
     }
     return {word: words[word] for word in path.pattern.converters}
+
+
+def _upload() -> Upload:
+    """One of the admin's own that is unfinished."""
+    told = {
+        "model": Model.objects.order_by("pk")[0],
+        "owner": f"user:{User.objects.get(username='admin').pk}",
+        "actor": {},
+        "size_bytes": 9,
+        "expires_at": timezone.now() + timedelta(hours=1),
+    }
+    return Upload.objects.get_or_create(key="unfinished", defaults=told)[0]
 
 
 def _rollout(*, is_moving: bool) -> int:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,6 +12,9 @@ from typing import Any, Self
 READ_BYTES = 1 << 20
 # What this process remembers of files that still grow; whoever finds nothing here reads the file again.
 MOST_REMEMBERED = 256
+# How long a writer that goes on waits for the disk, each time it asks what is safe.
+FLUSH_WAIT_S = 0.2
+_flushers = ThreadPoolExecutor(8, thread_name_prefix="flush")
 
 
 class _Memory:
@@ -44,11 +48,15 @@ class Growing:
         self._file = path.open("r+b", buffering=0)
         self._file.truncate(offset_bytes)
         self._file.seek(offset_bytes)
+        self._safe_bytes = offset_bytes
+        self._flushing: tuple[int, Future[None]] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._flushing:
+            wait([self._flushing[1]])
         self._file.close()
         if self._sha256 is not None:
             _memory.keep(self._path.name, self.size_bytes, self._sha256)
@@ -72,6 +80,16 @@ class Growing:
         self._file.seek(size_bytes)
         if size_bytes != self.size_bytes:
             self._sha256, self.size_bytes = None, size_bytes
+
+    def safe_bytes(self) -> int:
+        """How many bytes are on the disk for certain; the others are brought there while the writer goes on."""
+        if self._flushing is None:
+            self._flushing = (self.size_bytes, _flushers.submit(os.fdatasync, self._file.fileno()))
+        size, flushed = self._flushing
+        if wait([flushed], timeout=FLUSH_WAIT_S).done:
+            flushed.result()
+            self._safe_bytes, self._flushing = size, None
+        return self._safe_bytes
 
     def flush(self) -> None:
         """Make what was written last through a power cut."""

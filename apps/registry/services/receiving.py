@@ -145,7 +145,7 @@ def _write(file: Growing, sending: Sending, lease: Lease) -> None:
             checksum.update(piece)
         if lease.is_due:
             # What a checksum covers counts only once it fits.
-            lease.renew(**({} if checksum else _progress(file)))
+            lease.renew(**({} if checksum else {"received_bytes": file.safe_bytes()}))
     came = file.size_bytes - sending.offset_bytes
     if came != sending.size_bytes:
         raise UploadBroken(
@@ -156,16 +156,10 @@ def _write(file: Growing, sending: Sending, lease: Lease) -> None:
         raise ChecksumWrong(f"the {came:,} bytes do not have the {checksum.algorithm} that was sent with them")
 
 
-def _progress(file: Growing) -> dict[str, int]:
-    """How far the file is on the disk for certain."""
-    file.flush()
-    return {"received_bytes": file.size_bytes}
-
-
 def _save(upload: Upload, file: Growing, lease: Lease) -> None:
-    progress = _progress(file)
-    lease.renew(**progress)
-    upload.received_bytes = progress["received_bytes"]
+    file.flush()
+    lease.renew(received_bytes=file.size_bytes)
+    upload.received_bytes = file.size_bytes
 
 
 def due_uploads(now: datetime) -> list[str]:
