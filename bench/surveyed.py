@@ -14,7 +14,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
 from apps.access.models import ApiToken
-from apps.deployments.models import Ban, Rollout, Trial
+from apps.deployments.models import Ban, Release, Rollout, Trial
 from apps.registry.models import Model, Upload
 from bench.crowd import grow
 from bench.crowd_sizes import Size
@@ -97,6 +97,7 @@ def _words(path: URLPattern) -> dict[str, Any]:
         "environment": "prod",
         "sample": "s0",
         "rollout_id": _rollout(is_moving=name == "abort"),
+        "release_id": Release.objects.order_by("-pk")[0].pk,
         "trial_id": Trial.objects.order_by("-pk")[0].pk,
         "ban_id": Ban.objects.order_by("-pk")[0].pk,
         "key": _upload().key,
