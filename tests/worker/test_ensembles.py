@@ -7,7 +7,7 @@ import pytest
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
-from apps.deployments.refusals import MembersMissing, NeededByEnsemble
+from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.registry import services as registry
 from tests.fixtures.world import World
 

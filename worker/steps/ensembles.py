@@ -1,6 +1,6 @@
 """Hold the live ensembles that the model is a member of against their own golden samples: clients ask those."""
 
-from apps.deployments.refusals import EnsembleBroken
+from apps.deployments.errors import EnsembleBroken
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
 from worker.steps._requests import differences

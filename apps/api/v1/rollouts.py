@@ -17,7 +17,7 @@ from apps.api.shapes.deployments import (
 )
 from apps.api.shapes.plans import PlanShape
 from apps.api.waiting import wait_until
-from apps.deployments import errors, refusals, selectors, services
+from apps.deployments import errors, selectors, services
 from apps.fleet.errors import EnvironmentUnknown
 from apps.registry.errors import VersionUnknown
 
@@ -45,8 +45,8 @@ class Rollouts(ApiView):
             errors.PlacementHeld,
             errors.VersionBanned,
             errors.InterfaceChanged,
-            refusals.MembersMissing,
-            refusals.NeededByEnsemble,
+            errors.MembersMissing,
+            errors.NeededByEnsemble,
             errors.PreflightFailed,
             errors.PreflightWarnings,
             errors.NoServers,
@@ -126,7 +126,7 @@ class Unloads(ApiView):
         errors=[
             errors.PlacementUnknown,
             errors.NothingPlaced,
-            refusals.NeededByEnsemble,
+            errors.NeededByEnsemble,
             errors.PlacementHeld,
             errors.RolloutActive,
             errors.PlacementChanged,

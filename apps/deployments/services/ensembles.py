@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.models import Placement
-from apps.deployments.refusals import MembersMissing, NeededByEnsemble
 from apps.deployments.selectors.drift import desired_versions
 from apps.deployments.selectors.ensembles import ensembles_on, members_of
 from apps.deployments.selectors.placements import placements

@@ -4,7 +4,7 @@ import pytest
 
 from apps.common.actor import COMMAND
 from apps.deployments import services
-from apps.deployments.refusals import MembersMissing, NeededByEnsemble
+from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.selectors.ensembles import live_ensembles
 from apps.serving import backends
 from apps.serving.protocol import Member

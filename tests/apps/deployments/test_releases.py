@@ -8,8 +8,8 @@ from django.utils import timezone
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
+from apps.deployments.errors import MembersMissing
 from apps.deployments.models import Ban, Placement, Release, Rollout, Run, StepRun
-from apps.deployments.refusals import MembersMissing
 from apps.fleet.models import Observation
 from apps.registry.models import Version
 from tests.factories.fleets import FleetRows

@@ -1,0 +1,110 @@
+"""Policies, gates, controls: what is refused while a rollout moves, and why it turned back."""
+
+from apps.common.errors import Conflict, ControlPlaneError, Invalid, NotFound
+
+
+class RolloutUnknown(NotFound):
+    """No rollout has that number."""
+
+    code = "rollout_unknown"
+
+
+class PolicyInvalid(Invalid):
+    """An environment's policy names something that cannot be; `field` says where."""
+
+    code = "policy_invalid"
+    title = "The policy is not valid"
+    hint = "Mend the fields that are named; docs/operations.md has a policy for each purpose."
+
+
+class PolicyChanged(Conflict):
+    """Somebody changed the policy between reading and writing it."""
+
+    code = "policy_changed"
+    title = "The policy was changed meanwhile"
+    hint = "Read the newest one, make your change in it, then ask again."
+
+
+class GateFailed(ControlPlaneError):
+    """A gate's value was on the wrong side of its limit: the version was put back."""
+
+    code = "gate_failed"
+    http_status = 409
+    title = "A gate failed"
+    hint = "The rollout's page shows each judgement with its query."
+
+
+class GateInconclusive(ControlPlaneError):
+    """A gate had too little to go by, and the environment's policy turns back then."""
+
+    code = "gate_inconclusive"
+    http_status = 409
+    title = "A gate could not be judged"
+    hint = "Send more traffic, bake longer, allow synthetic requests in the policy, or skip the gate with a reason."
+
+
+class GateUnknown(NotFound):
+    """The rollout's policy has no gate of that name."""
+
+    code = "gate_unknown"
+    title = "No such gate"
+
+
+class RolloutNotPausable(Conflict):
+    """Only a promotion that moves can be paused."""
+
+    code = "rollout_not_pausable"
+    title = "This rollout cannot be paused"
+
+
+class RolloutNotPaused(Conflict):
+    """There is nothing to resume."""
+
+    code = "rollout_not_paused"
+    title = "This rollout is not paused"
+
+
+class ApprovalNotNeeded(Conflict):
+    """The rollout does not wait for anybody's approval."""
+
+    code = "approval_not_needed"
+    title = "This rollout does not wait for an approval"
+
+
+class ApprovalByAuthor(Conflict):
+    """Who asked for a promotion cannot be the one who approves it, nor can a token of theirs."""
+
+    code = "approval_by_author"
+    title = "Somebody else must approve"
+    hint = "Ask a colleague: four eyes see more than two."
+
+
+class RunNotRetryable(Conflict):
+    """The run has not failed, or its rollout no longer goes forward."""
+
+    code = "run_not_retryable"
+    title = "This server cannot be tried again"
+    hint = "Only a failed server of a rollout that is paused or still moving can be; else promote again."
+
+
+class RolloutNotAbortable(Conflict):
+    """The rollout has ended, or is itself putting things back."""
+
+    code = "rollout_not_abortable"
+    title = "This rollout cannot be aborted"
+
+
+class Superseded(ControlPlaneError):
+    """Something else was asked for while this was moving, and took over."""
+
+    code = "superseded"
+    http_status = 409
+    title = "Another rollout took over"
+
+
+class Aborted(ControlPlaneError):
+    """Somebody stopped the rollout."""
+
+    code = "aborted"
+    http_status = 409
+    title = "The rollout was aborted"
