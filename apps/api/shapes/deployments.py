@@ -5,14 +5,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
+from apps.api.shapes.common import Asked, LinkField, Shape
 from apps.deployments import selectors
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 
-KINDS = ("promote", "rollback", "unload", "retire", "reconfigure")
-STATES = ("unapproved", "queued", "running", "paused", "reverting", "succeeded", "rolled_back", "failed")
-ACTIVE = ("unapproved", "queued", "running", "paused", "reverting")
+KINDS = tuple(map(str, RolloutKind))
+STATES = tuple(map(str, RolloutState))
+
 VERDICTS = ("pass", "fail", "inconclusive", "error", "does_not_apply")
-OVERLAY = 'A merge patch over the configuration, such as {"dynamic_batching": {"max_queue_delay_microseconds": 500}}.'
 CONFIRM = "What is accepted on purpose, such as `interface` after a 409 `interface_changed`."
 
 
@@ -166,7 +166,7 @@ class RolloutShape(Shape):
 
     def get_has_ended(self, row: Any) -> bool:
         """Whether it will not move any more."""
-        return row.state not in ACTIVE
+        return row.state not in ACTIVE_ROLLOUT
 
 
 class JudgementShape(Shape):
@@ -251,84 +251,11 @@ class UnloadRequest(ChangeOfPlacement):
     confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
 
 
-class BanShape(Shape):
-    """Bytes and a configuration that must not go live in one place until the ban is lifted."""
-
-    id = serializers.IntegerField(source="pk")
-    environment = serializers.CharField(source="placement.environment.name")
-    model = serializers.CharField(source="placement.model.name")
-    version = VersionNumber("version")
-    artifact_digest = serializers.CharField()
-    config_digest = serializers.CharField()
-    rollout = serializers.IntegerField(source="rollout_id", allow_null=True)
-    reason = serializers.CharField()
-    actor = serializers.CharField()
-    actor_kind = serializers.CharField()
-    at = serializers.DateTimeField()
-    lifted_at = serializers.DateTimeField(allow_null=True)
-    lifted_by = serializers.CharField()
-    lift_reason = serializers.CharField()
-    url = LinkField("ban", ban_id="pk")
-
-
-class OverlayShape(Shape):
-    """What an environment set otherwise in a model's configuration."""
-
-    number = serializers.IntegerField()
-    document = serializers.DictField(help_text="A merge patch over the version's configuration.")
-    reason = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    created_by = serializers.CharField()
-
-
-class EffectShape(Shape):
-    """The configuration that comes of it. Lines of a difference begin with '+', '-' or ' '."""
-
-    text = serializers.CharField(help_text="The effective config.pbtxt.")
-    overlaid = serializers.ListField(
-        child=serializers.CharField(), help_text="Difference from the version as uploaded."
-    )
-    changes = serializers.ListField(child=serializers.CharField(), help_text="Difference from what runs now.")
-    restarts = serializers.BooleanField(help_text="False: only instances differ, nothing loaded starts again.")
-
-
-class OverlayTrial(Asked):
-    """An overlay to look at."""
-
-    document = JsonField(help_text=OVERLAY)
-
-
-class OverlayRequest(Asked):
-    """Another configuration in one environment: a `document`, or the number of an overlay to `restore`."""
-
-    document = JsonField(required=False, help_text=OVERLAY)
-    restore = serializers.IntegerField(
-        required=False, min_value=0, help_text="An earlier overlay; 0: the version as it was uploaded."
-    )
-    reason = serializers.CharField(max_length=2_000)
-    skip = serializers.ListField(
-        required=False, child=serializers.CharField(), max_length=1_000, help_text="Servers left out on purpose."
-    )
-    confirm = serializers.ListField(required=False, child=serializers.CharField(), max_length=16, help_text=CONFIRM)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two, and not both."""
-        if ("document" in attrs) == ("restore" in attrs):
-            raise serializers.ValidationError("Give either document or restore.")
-        return attrs
-
-
 class PlacementFilter(Shape):
     """Which placements."""
 
     environment = serializers.CharField(required=False, default="", allow_blank=True)
     model = serializers.CharField(required=False, default="", allow_blank=True)
-
-
-class BanFilter(PlacementFilter):
-    """Which bans."""
-
-    active = serializers.BooleanField(required=False, allow_null=True, default=None, help_text="In force, or lifted.")
 
 
 class MomentFilter(PlacementFilter):

@@ -6,8 +6,9 @@ from rest_framework.response import Response
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent
+from apps.api.shapes.bans import BanFilter, BanShape
 from apps.api.shapes.common import ReasonShape
-from apps.api.shapes.deployments import BanFilter, BanShape, PlacementShape
+from apps.api.shapes.deployments import PlacementShape
 from apps.deployments import errors, selectors, services
 
 

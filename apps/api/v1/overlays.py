@@ -11,7 +11,8 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked
 from apps.api.idempotent import idempotent
 from apps.api.shapes.common import Shape
-from apps.api.shapes.deployments import EffectShape, OverlayRequest, OverlayShape, OverlayTrial, RolloutShape
+from apps.api.shapes.deployments import RolloutShape
+from apps.api.shapes.overlays import EffectShape, OverlayRequest, OverlayShape, OverlayTrial
 from apps.deployments import errors, selectors, services
 from apps.fleet.errors import EnvironmentUnknown, ServerUnknown
 from apps.registry.errors import ModelUnknown
