@@ -40,7 +40,11 @@ SETTINGS = (
         "CONCH_MAX_INCOMING_BYTES", str(64 * 2**30), "most bytes that all unfinished uploads may announce together"
     ),
     Setting("CONCH_MAX_UNFINISHED_UPLOADS", "20", "most unfinished uploads of one person or token"),
-    Setting("CONCH_UPLOAD_EXPIRES_S", "86400", "how long an unfinished upload is kept after its last byte"),
+    Setting(
+        "CONCH_UPLOAD_EXPIRES_S",
+        "86400",
+        "how long an unfinished upload is kept after its last byte, and one of several versions for its choice",
+    ),
     Setting("CONCH_FETCH_ROOTS", "", "folders of the workers' machines from which versions may be taken"),
     Setting("CONCH_FETCH_HOSTS", "", "hosts from which versions may be taken by https: name, name:port or *.domain"),
     Setting("CONCH_FETCH_NETWORKS", "", "private networks in which such hosts may lie, as 10.1.0.0/16"),

@@ -135,6 +135,7 @@ def tidy(now: datetime) -> None:
     services.forget_old_trials(now)
     idempotency.forget(now=now)
     registry_services.sweep_uploads(now)
+    registry_services.forget_unchosen(now)
     try:
         registry_services.sweep_store()
         services.apply_retention(now)

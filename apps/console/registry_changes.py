@@ -14,7 +14,7 @@ from apps.access import services as access
 from apps.common.text import printable
 from apps.console.door import Question, actor, ask
 from apps.console.forms.access import ReasonlessForm
-from apps.console.forms.registry import AliasForm, FetchForm, ModelForm, UploadForm
+from apps.console.forms.registry import AliasForm, ChoiceForm, FetchForm, ModelForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
 from apps.registry.errors import UploadTooLarge
@@ -150,6 +150,26 @@ def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
             actor(request), model=name, source=given["source"], sha256=given["sha256"], wanted=wanted
         )
         return reverse("console:version", args=[name, version.number])
+
+    return ask(request, question, form, act, section="models")
+
+
+def choose_version(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Say which of the versions in an upload is meant; no byte is sent again."""
+    version = registry.get_version(name, number)
+    services.require_choosing(version)
+    form = ChoiceForm(request.POST or None, choices=reversed(version.choices))
+    where = reverse("console:version", args=[name, number])
+    question = Question(
+        f"Which version is {name} {number}?",
+        "Choose it",
+        where,
+        intro=f"The archive holds {len(version.choices)}. The others are left out; nothing is sent again.",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        services.choose_version(actor(request), model=name, number=number, **given)
+        return where
 
     return ask(request, question, form, act, section="models")
 

@@ -59,6 +59,7 @@ urlpatterns = [
     page("models/<str:name>/samples/<str:sample>/remove/", samples.remove_sample, "remove_sample"),
     page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),
     page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
+    page("models/<str:name>/versions/<int:number>/choose/", change_registry.choose_version, "choose"),
     page("models/<str:name>/versions/<int:number>/compare/", registry.compare, "compare"),
     page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
     page("models/<str:name>/versions/<int:number>/try/", trials.try_version, "try_version"),

@@ -54,6 +54,22 @@ class VersionNotReady(Conflict):
     title = "The version is not ready"
 
 
+class NothingToChoose(Conflict):
+    """The version's upload holds no choice: one version only, or it is chosen already, or its time is up."""
+
+    code = "nothing_to_choose"
+    title = "There is nothing to choose"
+    hint = "Only a version in the state `choosing` waits to be told which directory is meant."
+
+
+class NeverChosen(ControlPlaneError):
+    """The archive held several versions, and nobody said in time which one is meant."""
+
+    code = "never_chosen"
+    title = "Nobody chose a version"
+    hint = "Upload it again. How long Conch waits is CONCH_UPLOAD_EXPIRES_S."
+
+
 class VersionUnchecked(Conflict):
     """The version has no configuration to look at: it was rejected, or is not checked yet."""
 

@@ -127,9 +127,7 @@ def _chosen(found: list[str], names: Collection[str], version: str) -> str:
             f"there is no version directory {version[:40]!r}, only {', '.join(found[:10])}", versions=found[:50]
         )
     if not version and len(found) > 1:
-        raise refusals.SeveralVersions(
-            f"the archive holds {len(found)} versions: {', '.join(found[:10])}", versions=found[:50]
-        )
+        raise refusals.SeveralVersions(found)
     return version or found[0]
 
 

@@ -59,7 +59,8 @@ class Version(models.Model):
     `number` is Triton's version directory. `incoming` names the received file until it is checked.
     `config` is the whole configuration as JSON-shaped values, `signature` its inputs and outputs,
     `inspection` what its sources say of themselves, `source` where bytes that were not uploaded came from.
-    `version_directory` is the one that was asked for where an archive holds several.
+    `version_directory` is the one that was asked for where an archive holds several; nobody having said which,
+    `choices` are those it holds, until `choose_until`.
     `request_key` tells the request that made it from any other, so that the same one sent again finds it.
     """
 
@@ -74,6 +75,8 @@ class Version(models.Model):
     size_bytes = models.BigIntegerField()
     filename = models.CharField(max_length=255, blank=True)
     version_directory = models.CharField(max_length=32, blank=True)
+    choices = models.JSONField(default=list)
+    choose_until = models.DateTimeField(null=True)
     source = models.CharField(max_length=2_000, blank=True)
     backend = models.CharField(max_length=128, blank=True)
     config_text = models.TextField(blank=True)

@@ -1,11 +1,14 @@
 """Why an upload is refused: a class for each fault, naming the entry in the archive."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from apps.common.errors import Invalid
 from apps.common.text import printable
 
 SHOWN_ENTRY_CHARS = 160
+# How many versions of one archive can be chosen from, and how many a sentence tells.
+MOST_VERSIONS, SHOWN_VERSIONS = 1_000, 10
 
 
 class Refused(Invalid):
@@ -234,14 +237,20 @@ class VersionDirectoryMissing(Refused):
 
 
 class SeveralVersions(Refused):
-    """More than one version directory."""
+    """More than one version directory, and nobody has said which one is meant; the newest are told."""
 
     code = "several_versions"
     title = "The archive holds several versions"
     hint = (
-        "Over REST, say which one is meant with version_directory; else upload one version at a time: "
-        "each gets its own number, checks and history."
+        "Choose one on the version's page, or POST version_directory to its address with /choose; no bytes are "
+        "sent again. To have it done at once next time, send version_directory with the upload."
     )
+
+    def __init__(self, found: Sequence[str]) -> None:
+        self.versions = tuple(found[-MOST_VERSIONS:])
+        newest = ", ".join(self.versions[-SHOWN_VERSIONS:])
+        last = f", the newest {newest}" if len(found) > SHOWN_VERSIONS else f": {newest}"
+        super().__init__(f"the archive holds {len(found)} versions{last}", versions=list(self.versions))
 
 
 class VersionLookAlike(RefusedEntry):

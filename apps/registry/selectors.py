@@ -60,7 +60,7 @@ def removed_numbers() -> dict[str, set[int]]:
 
 def known_digests() -> set[str]:
     """The digests of artifacts, and of versions that are still being checked."""
-    waiting = (VersionState.FETCHING, VersionState.RECEIVED, VersionState.CHECKING)
+    waiting = (VersionState.FETCHING, VersionState.RECEIVED, VersionState.CHECKING, VersionState.CHOOSING)
     return {
         *Artifact.objects.values_list("digest", flat=True),
         *Version.objects.filter(state__in=waiting).values_list("digest", flat=True),

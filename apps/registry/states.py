@@ -10,6 +10,7 @@ class VersionState(StrEnum):
     FETCHING = "fetching"
     RECEIVED = "received"
     CHECKING = "checking"
+    CHOOSING = "choosing"
     READY = "ready"
     REJECTED = "rejected"
     ARCHIVED = "archived"
@@ -21,7 +22,8 @@ S = VersionState
 VERSION_MOVES: Mapping[str, frozenset[str]] = {
     S.FETCHING: frozenset({S.RECEIVED, S.REJECTED}),
     S.RECEIVED: frozenset({S.CHECKING, S.REJECTED}),
-    S.CHECKING: frozenset({S.CHECKING, S.READY, S.REJECTED}),
+    S.CHECKING: frozenset({S.CHECKING, S.CHOOSING, S.READY, S.REJECTED}),
+    S.CHOOSING: frozenset({S.RECEIVED, S.REJECTED}),
     S.READY: frozenset({S.ARCHIVED, S.REMOVED}),
     S.REJECTED: frozenset(),
     S.ARCHIVED: frozenset({S.READY, S.REMOVED}),

@@ -8,7 +8,7 @@ from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
 from apps.registry import selectors
 from apps.serving.protocol import ConfigEffect
 
-STATES = ("fetching", "received", "checking", "ready", "rejected", "archived", "removed")
+STATES = ("fetching", "received", "checking", "choosing", "ready", "rejected", "archived", "removed")
 TOLERANCES = 'How each output is compared, by name: {"y": {"atol": 0.01}, "scores": {"compare": "label"}}.'
 
 
@@ -83,7 +83,14 @@ class VersionShape(Shape):
     git_commit = serializers.CharField()
     notes = serializers.CharField()
     remarks = serializers.ListField()
-    error = serializers.DictField(help_text="{code, title, message, hint} when rejected, else empty.")
+    error = serializers.DictField(
+        help_text="{code, title, message, hint} when rejected or choosing, or put off; else empty."
+    )
+    choices = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="While `choosing`: the version directories in the upload. POST one to `url` with /choose.",
+    )
+    choose_until = serializers.DateTimeField(allow_null=True, help_text="Until when the upload waits for that.")
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField()
     ready_at = serializers.DateTimeField(allow_null=True)
@@ -153,6 +160,19 @@ class ComparisonShape(Shape):
     )
 
 
+class DirectoryField(serializers.CharField):
+    """A version's directory in an archive, not named unless there are several."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            default="",
+            allow_blank=True,
+            max_length=19,
+            help_text="Which version is meant where the archive holds several; untold, it will be `choosing`.",
+        )
+
+
 class VersionUpload(Shape):
     """A version's bytes: an archive of a model directory or of its files, or one model file by itself."""
 
@@ -161,13 +181,7 @@ class VersionUpload(Shape):
         required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
     )
     git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
-    version_directory = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        max_length=19,
-        help_text="Which version is meant where the archive holds several, as `422 several_versions` lists them.",
-    )
+    version_directory = DirectoryField()
     notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
 
 
@@ -181,6 +195,7 @@ class VersionReference(Asked):
         required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
     )
     git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    version_directory = DirectoryField()
     notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
 
     def get_fields(self) -> dict[str, Any]:
@@ -192,6 +207,12 @@ class VersionReference(Asked):
             ),
             **super().get_fields(),
         }
+
+
+class VersionChoice(Asked):
+    """Which of several versions is meant."""
+
+    version_directory = serializers.CharField(max_length=19, help_text="One of the version's `choices`.")
 
 
 class VersionFilter(Shape):

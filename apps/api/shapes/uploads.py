@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.shapes.common import LinkField, Shape
-from apps.api.shapes.registry import VersionShape
+from apps.api.shapes.registry import DirectoryField, VersionShape
 
 UPLOAD_STATES = ("receiving", "finished", "refused")
 
@@ -19,6 +19,7 @@ class UploadBeginning(Shape):
         required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
     )
     git_commit = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    version_directory = DirectoryField()
     notes = serializers.CharField(required=False, default="", allow_blank=True, max_length=10_000)
     sha256 = serializers.CharField(
         required=False, default="", allow_blank=True, help_text="Of the whole file; checked."

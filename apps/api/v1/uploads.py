@@ -28,7 +28,8 @@ METADATA = OpenApiParameter(
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
     required=True,
-    description="`model <base64>,filename <base64>`; also number, git_commit, notes, sha256, fingerprint.",
+    description="`model <base64>,filename <base64>`; also number, version_directory, git_commit, notes, sha256, "
+    "fingerprint.",
 )
 SENDING = (
     TusVersionUnsupported,

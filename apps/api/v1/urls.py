@@ -35,6 +35,9 @@ REGISTRY: Paths = [
     path("models/<name:name>/versions/<number:number>/report", versions.VersionReport.as_view(), name="version-report"),
     path("models/<name:name>/versions/<number:number>/diff", versions.VersionDiff.as_view(), name="version-diff"),
     path(
+        "models/<name:name>/versions/<number:number>/choose", versions.VersionChoosing.as_view(), name="version-choose"
+    ),
+    path(
         "models/<name:name>/versions/<number:number>/archive",
         versions.VersionArchive.as_view(),
         name="version-archive",

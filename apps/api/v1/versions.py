@@ -17,6 +17,7 @@ from apps.api.shapes.preflight import ReportFilter, ReportShape
 from apps.api.shapes.registry import (
     ComparisonShape,
     DiffFilter,
+    VersionChoice,
     VersionDetailShape,
     VersionFilter,
     VersionReference,
@@ -101,7 +102,8 @@ class Versions(ApiView):
         """A .zip, .tar, .tar.gz or .tar.zst of a model directory, or one model file; or, as JSON, where it lies.
 
         By reference it is `fetching` first, with its `progress`. It is `received`, then `checking`; then `ready`, or
-        `rejected` with an `error`. `url` tells which.
+        `rejected` with an `error`. `url` tells which. It is `choosing` where the archive holds several versions and
+        `version_directory` did not say which one is meant.
         """
         version = self._referred(request, name) if _is_json(request) else self._uploaded(request, name)
         return self.started(self.shape(VersionShape, version))
@@ -161,6 +163,26 @@ class VersionReport(ApiView):
         environment = fleet.get_environment(filters(ReportFilter, request)["environment"])
         version = selectors.get_checked_version(name, number)
         return Response(self.shape(ReportShape, reports.report(version, environment.name)))
+
+
+class VersionChoosing(ApiView):
+    """Telling which of several versions is meant."""
+
+    parser_classes = [JSONParser]
+
+    @described(
+        "Choose a version directory",
+        takes=VersionChoice,
+        gives=VersionShape,
+        status=202,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, errors.NothingToChoose, errors.FieldInvalid],
+    )
+    @idempotent()
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """For a version that is `choosing`: its upload was kept, and is checked now with the one that is named."""
+        wanted = asked(VersionChoice, request)
+        version = services.choose_version(self.actor(), model=name, number=number, **wanted)
+        return self.started(self.shape(VersionShape, version))
 
 
 class VersionArchive(ApiView):

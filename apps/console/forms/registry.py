@@ -85,6 +85,16 @@ class FetchForm(forms.Form):
     notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
 
 
+class ChoiceForm(forms.Form):
+    """Which of the versions in an upload is meant."""
+
+    version_directory = forms.ChoiceField(label="Version directory", widget=forms.RadioSelect)
+
+    def __init__(self, *args: Any, choices: Iterable[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choose(self, "version_directory", [(name, f"{name}/") for name in choices])
+
+
 class AliasForm(forms.Form):
     """A movable name for a version."""
 

@@ -58,6 +58,7 @@ VERSION = {
     "fetching": ("fetching >", "busy"),
     "received": ("received >", "busy"),
     "checking": ("checking >", "busy"),
+    "choosing": ("which version?", "wait"),
     "ready": ("ready", "ok"),
     "rejected": ("! rejected", "bad"),
     "archived": ("archived", "mute"),

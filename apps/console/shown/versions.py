@@ -62,6 +62,8 @@ class VersionPage:
     source: str
     received_bytes: int | None
     expected_bytes: int | None
+    choices: tuple[str, ...]
+    choose_until: datetime | None
     config_text: str
     files: tuple[tuple[str, int, str], ...]
     more_files: int
@@ -139,6 +141,8 @@ def version_page(
         source=printable(version.source, limit=SHOWN_CHARS),
         received_bytes=fetch.received_bytes if fetch else None,
         expected_bytes=fetch.size_bytes if fetch else None,
+        choices=tuple(version.choices),
+        choose_until=version.choose_until,
         config_text=printable(version.config_text, limit=KEPT_CHARS),
         files=tuple((str(f["path"]), int(f["size_bytes"]), str(f["sha256"])) for f in files[:FILES]),
         more_files=max(0, len(files) - FILES),

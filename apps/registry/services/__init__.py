@@ -2,6 +2,7 @@
 
 from apps.registry.artifacts import Landed, Upload
 from apps.registry.services.checks import check_version, due_versions, sweep_store
+from apps.registry.services.choosing import choose_version, forget_unchosen, require_choosing
 from apps.registry.services.fetching import due_fetches, fetch_version
 from apps.registry.services.limits import largest_upload, require_small, upload_limit
 from apps.registry.services.models import point_alias, register_model, update_model
@@ -35,6 +36,7 @@ __all__ = [
     "append_upload",
     "begin_upload",
     "check_version",
+    "choose_version",
     "claim_capture",
     "discard_upload",
     "due_fetches",
@@ -43,12 +45,14 @@ __all__ = [
     "end_capture",
     "fetch_version",
     "finish_upload",
+    "forget_unchosen",
     "largest_upload",
     "orphaned_artifacts",
     "point_alias",
     "read_files",
     "register_model",
     "remove_sample",
+    "require_choosing",
     "require_small",
     "sweep_artifacts",
     "sweep_store",

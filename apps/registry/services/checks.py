@@ -17,11 +17,12 @@ from apps.common.actor import CLOCK
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
-from apps.registry import artifacts, intake, selectors
+from apps.registry import artifacts, intake, refusals, selectors
 from apps.registry.errors import CheckKeptDying, UploadLost
 from apps.registry.intake import Checked, Limits
 from apps.registry.models import Artifact, Version
 from apps.registry.models import Upload as UploadRow
+from apps.registry.services.uploads import upload_time
 from apps.registry.states import UploadState, VersionState
 from apps.serving.protocol import Signature
 
@@ -71,6 +72,8 @@ def check_version(version_id: int, *, now: datetime) -> None:
         has_ended = _check(version)
     except _LeaseLost:
         return
+    except refusals.SeveralVersions as error:
+        has_ended = _ask(version, error)
     except ControlPlaneError as error:
         has_ended = _put_off(version, error) if error.retryable else _reject(version, error)
     if has_ended:
@@ -133,6 +136,15 @@ def _upload(version: Version, archive: Path) -> intake.Upload:
 
 def _reject(version: Version, error: ControlPlaneError) -> bool:
     return _finish(version, VersionState.REJECTED, error=error_document(error))
+
+
+def _ask(version: Version, error: refusals.SeveralVersions) -> bool:
+    """Keep the bytes until somebody says which of the versions in them is meant."""
+    until = timezone.now() + upload_time()
+    _finish(
+        version, VersionState.CHOOSING, error=error_document(error), choices=list(error.versions), choose_until=until
+    )
+    return False
 
 
 def _put_off(version: Version, error: ControlPlaneError) -> bool:
@@ -224,7 +236,9 @@ def sweep_store() -> None:
     """Remove old leftovers in the artifact store that no waiting version names; a StoreBroken says why it could not."""
     store = selectors.store()
     waiting = [
-        *Version.objects.filter(state__in=(VersionState.FETCHING, *PENDING)).values_list("incoming", flat=True),
+        *Version.objects.filter(state__in=(VersionState.FETCHING, VersionState.CHOOSING, *PENDING)).values_list(
+            "incoming", flat=True
+        ),
         *UploadRow.objects.filter(state=UploadState.RECEIVING).values_list("key", flat=True),
     ]
     with artifacts.faults(store, doing="removing leftovers"):

@@ -49,7 +49,7 @@ def add_version_from(actor: Actor, *, model: str, source: str, wanted: Wanted, s
     if reference.kind == Kind.KNOWN:
         return add_known_version(actor, model=model, sha256=reference.path, wanted=wanted)
     policy().require_allowed(reference)
-    if sha256 and selectors.find_artifact(sha256):
+    if sha256 and not wanted.version_directory and selectors.find_artifact(sha256):
         return add_known_version(actor, model=model, sha256=sha256, wanted=wanted)
     return _begin(actor, owner, reference, wanted, source=source, sha256=sha256)
 

@@ -61,7 +61,7 @@ def begin_upload(
     announced.check()
     wanted.check(owner)
     require_small(actor, announced.size_bytes)
-    if may_skip_bytes and _is_known(announced):
+    if may_skip_bytes and not wanted.version_directory and _is_known(announced):
         return _finished_at_once(actor, owner, announced, wanted)
     require_place(actor, announced.size_bytes)
     upload = _row(actor, owner, announced, wanted)
@@ -117,6 +117,8 @@ def add_known_version(actor: Actor, *, model: str, sha256: str, wanted: Wanted) 
     owner = selectors.get_model(model)
     check_sha256(sha256)
     wanted.check(owner)
+    if wanted.version_directory:
+        raise FieldInvalid("known bytes are one version: there is no directory to name", field="version_directory")
     # Held, so that nothing that tidies the store takes it away before the version has it.
     artifact = Artifact.objects.select_for_update().filter(digest=sha256).first()
     if artifact is None:
