@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.serving import backends
-from apps.serving.protocol import ConfigDifference
+from apps.serving.configuration import ConfigDifference
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from apps.registry import refusals
 from apps.registry.layout import CONFIG_FILE
 from apps.registry.placeholders import Placeholder, find_placeholder, find_word
 from apps.serving import backends
+from apps.serving.configuration import ModelConfig
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.protocol import ModelConfig
 
 MAX_CONFIG_BYTES = 1 << 20
 

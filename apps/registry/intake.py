@@ -14,8 +14,8 @@ from apps.registry.inspection import inspect, subject_of
 from apps.registry.layout import CONFIG_FILE, Layout, find_layout
 from apps.registry.unpacking import Limits, Unpacked, take_file, unpack
 from apps.serving import backends
+from apps.serving.configuration import ModelConfig
 from apps.serving.preflight import Severity
-from apps.serving.protocol import ModelConfig
 
 __all__ = ["Checked", "Limits", "Upload", "check", "recheck"]
 

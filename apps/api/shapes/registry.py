@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
 from apps.registry import selectors
-from apps.serving.protocol import ConfigEffect
+from apps.serving.configuration import ConfigEffect
 
 STATES = ("fetching", "received", "checking", "choosing", "ready", "rejected", "archived", "removed")
 TOLERANCES = 'How each output is compared, by name: {"y": {"atol": 0.01}, "scores": {"compare": "label"}}.'

@@ -10,7 +10,7 @@ from apps.console.shown.words import as_size
 
 if TYPE_CHECKING:
     from apps.registry.comparison import Comparison, FileDifference
-    from apps.serving.protocol import ConfigDifference
+    from apps.serving.configuration import ConfigDifference
 
 ROWS = 500
 VALUE_CHARS = 400

@@ -8,7 +8,7 @@ from apps.deployments.selectors.placements import without_large
 from apps.fleet.models import Environment
 from apps.registry.models import Sample, Version
 from apps.serving import backends
-from apps.serving.protocol import Member
+from apps.serving.configuration import Member
 
 # As uploads are written; a key that only ensembles have, so that the database finds them.
 KIND, ENSEMBLE_KEY = "triton", "ensemble_scheduling"

@@ -18,7 +18,7 @@ from apps.fleet.models import Server
 from apps.registry import selectors as registry
 from apps.registry.models import Sample, Version
 from apps.serving import backends
-from apps.serving.protocol import ConfigFormat
+from apps.serving.configuration import ConfigFormat
 
 # Letting go of a standby is never worth blocking a rollback for.
 RETIRE_DEADLINE_S = 30

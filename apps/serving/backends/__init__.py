@@ -9,8 +9,9 @@ import pkgutil
 from collections.abc import Callable
 from typing import Protocol, cast
 
+from apps.serving.configuration import ConfigFormat
 from apps.serving.errors import UnknownBackend
-from apps.serving.protocol import Address, ConfigFormat, ServingBackend
+from apps.serving.protocol import Address, ServingBackend
 from apps.serving.signals import Query, Selection, Signal, Unsupported
 
 

@@ -7,7 +7,7 @@ from apps.deployments import services
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.selectors.ensembles import live_ensembles
 from apps.serving import backends
-from apps.serving.protocol import Member
+from apps.serving.configuration import Member
 from tests.apps.deployments.test_reconciler import look_again, lose
 from tests.factories.fleets import FleetRows
 

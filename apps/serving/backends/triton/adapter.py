@@ -10,16 +10,7 @@ from apps.common.names import check_name
 from apps.serving.backends.triton import answers, channels, config, faults, guard, peer, tensors
 from apps.serving.backends.triton.document import to_document
 from apps.serving.errors import InferenceFailed, NotAnInferenceServer, NotExplicit
-from apps.serving.protocol import (
-    Address,
-    Answer,
-    ControlMode,
-    IndexEntry,
-    ServerInfo,
-    Signature,
-    Statistics,
-    Tensor,
-)
+from apps.serving.protocol import Address, Answer, ControlMode, IndexEntry, ServerInfo, Signature, Statistics, Tensor
 
 # Asked to unload, to learn whether the server takes such requests at all. Its suffix is reserved.
 NO_SUCH_MODEL = "__conch_asks__.shadow"

@@ -19,9 +19,10 @@ from apps.serving.backends.triton.made import make_config
 from apps.serving.backends.triton.preflight import RULES
 from apps.serving.backends.triton.python_source import read_source
 from apps.serving.backends.triton.rules import check
+from apps.serving.configuration import ConfigDifference, Explanation, Member, ModelConfig
 from apps.serving.errors import ConfigUnparsable
 from apps.serving.preflight import Finding, PythonSource, Rule, Subject, examine
-from apps.serving.protocol import ConfigDifference, Explanation, Member, ModelConfig, Signature, Tensor, TensorSpec
+from apps.serving.protocol import Signature, Tensor, TensorSpec
 
 # Differences in these alone restart no loaded version (core, model_lifecycle).
 HARMLESS_FIELDS = ("name", "instance_group", "version_policy")

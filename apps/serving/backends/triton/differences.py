@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from apps.serving.protocol import ConfigDifference, ConfigEffect
+from apps.serving.configuration import ConfigDifference, ConfigEffect
 
 # Lists whose entries have a name; elsewhere an entry's place is what tells it.
 NAMED_BY: Mapping[str, tuple[str, ...]] = {

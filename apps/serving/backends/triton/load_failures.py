@@ -6,7 +6,7 @@ Each cause names the report its words come from; "measured" is Triton 2.51.0, py
 import re
 from dataclasses import dataclass
 
-from apps.serving.protocol import Explanation
+from apps.serving.configuration import Explanation
 
 # Words are searched in the beginning of a reason: the cause stands first, tracebacks follow.
 SEARCHED_CHARS = 32_000
