@@ -18,6 +18,7 @@ SLOT_S = 60
 HOUR_S = 3_600
 _BY = ("environment", "model")
 _NO_PERCENTILES = "cannot be told: no server gives percentiles (--metrics-config summary_latencies=true)"
+_NOT_YET = "not known yet: the first figure comes some minutes after the first request"
 _KNOWN = f'min(min_over_time(timestamp(up{{server!=""}})[{WINDOW_S}s:15m]))'
 
 Key = tuple[str, str]
@@ -88,7 +89,7 @@ class _Asked:
         seen = _of(model, self._by_key(Signal.REQUEST_RATE, WINDOW_S))
         for key in _of(model, found[DAY_S]) or seen:
             spent = Spent(found[DAY_S].get(key), found[HOUR_S].get(key))
-            remark = "" if key in found[DAY_S] else _NO_PERCENTILES
+            remark = untold(is_in_day=key in found[DAY_S], is_in_hour=key in found[HOUR_S], known_s=known_s)
             yield Budget(model, key[0], "latency", p99_ms, SLOW_SHARE, spent, DAY_S, known_s=known_s, remark=remark)
 
     def _slow(self, model: str, p99_ms: float, span_s: int) -> Mapping[Key, float | None]:
@@ -125,6 +126,13 @@ class _Asked:
 
 
 _QUANTILE = 'label_replace(vector(1), "quantile", "0.99", "", "")'
+
+
+def untold(*, is_in_day: bool, is_in_hour: bool, known_s: float | None) -> str:
+    """Why there is no figure over a day, which is made from looks minutes apart: a young series has none yet."""
+    if is_in_day:
+        return ""
+    return _NOT_YET if is_in_hour or known_s is None else _NO_PERCENTILES
 
 
 def _keyed(series: Iterable[Series]) -> dict[Key, float | None]:

@@ -8,7 +8,7 @@ from pytest_django import Settings
 from apps.console.shown.insight import promise
 from apps.metrics.budgets import Budget, Spent, worst
 from apps.metrics.diagnosis.collecting import Known, collect
-from apps.metrics.promises import budgets
+from apps.metrics.promises import budgets, untold
 from apps.registry.models import Model
 from demo.parts.ports import free_port
 
@@ -56,6 +56,16 @@ def test_budgets_of_a_known_past(known_past: datetime) -> None:
     assert latency.is_broken
     assert errors.known_s == pytest.approx(1_800, abs=3_600)
     assert promise(errors).remark.startswith("Prometheus knows only the last 0.")
+
+
+@pytest.mark.parametrize(
+    ("is_in_hour", "known_s", "words"),
+    [(True, 9_000, "not known yet"), (False, None, "not known yet"), (False, 9_000, "cannot be told: no server")],
+)
+def test_a_series_that_has_only_begun_is_not_one_without_percentiles(
+    is_in_hour: bool, known_s: float | None, words: str
+) -> None:
+    assert untold(is_in_day=False, is_in_hour=is_in_hour, known_s=known_s).startswith(words)
 
 
 @pytest.mark.live
