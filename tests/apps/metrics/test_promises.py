@@ -63,7 +63,7 @@ def test_budgets_of_a_known_past(known_past: datetime) -> None:
     [(True, 9_000, "not known yet"), (False, None, "not known yet"), (False, 9_000, "cannot be told: no server")],
 )
 def test_a_series_that_has_only_begun_is_not_one_without_percentiles(
-    is_in_hour: bool, known_s: float | None, words: str
+    *, is_in_hour: bool, known_s: float | None, words: str
 ) -> None:
     assert untold(is_in_day=False, is_in_hour=is_in_hour, known_s=known_s).startswith(words)
 
