@@ -59,6 +59,9 @@ SETTINGS = (
     Setting("CONCH_MLFLOW_URL", "", "tracking server that models:/name/3 is asked of"),
     Setting("CONCH_MLFLOW_TOKEN", "", "bearer token for it"),
     Setting("CONCH_MAX_UNPACKED_BYTES", str(32 * 2**30), "largest unpacked version taken"),
+    Setting(
+        "CONCH_MAX_RATIO", "200", "most bytes that come out of an archive's byte, above 100 MiB in all; 0: any number"
+    ),
     Setting("CONCH_MAX_ENTRIES", "10000", "most files and folders in one upload"),
     Setting("CONCH_KEEP_VERSIONS", "0", "newest versions of a model whose bytes are kept; 0: all; a model may differ"),
     Setting("CONCH_LEASE_S", "15", "how long a worker may be silent before another takes over its run"),

@@ -204,6 +204,7 @@ CONCH: dict[str, Any] = {
         "secret_access_key": env.text("CONCH_S3_SECRET_ACCESS_KEY"),
     },
     "max_unpacked_bytes": env.number("CONCH_MAX_UNPACKED_BYTES"),
+    "max_ratio": env.number("CONCH_MAX_RATIO"),
     "max_entries": env.number("CONCH_MAX_ENTRIES"),
     "keep_versions": env.number("CONCH_KEEP_VERSIONS"),
     "lease_s": env.number("CONCH_LEASE_S"),

@@ -16,8 +16,15 @@ from typing import IO, Protocol
 
 import zstandard
 
-from apps.registry.refusals import ArchiveCorrupt, ArchiveEncrypted, CompressionUnknown, NotAnArchive, TooManyEntries
-from apps.registry.tape import BLOCK_BYTES, Source, Tape
+from apps.registry.refusals import (
+    ArchiveCorrupt,
+    ArchiveEncrypted,
+    CompressionUnknown,
+    NotAnArchive,
+    Refused,
+    TooManyEntries,
+)
+from apps.registry.tape import BLOCK_BYTES, Bounds, Source, Tape
 
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 GZIP_START, ZSTD_START = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -74,12 +81,17 @@ class Entry:
     open: Callable[[], Stream]
 
 
-def entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
-    """The archive's entries in their order; each must be read, or left, before the next is asked for."""
+def entries(
+    path: Path, *, max_entries: int, max_bytes: int, exceeded: Callable[[], Refused]
+) -> Generator[Entry, None, None]:
+    """The archive's entries in their order; each must be read, or left, before the next is asked for.
+
+    `exceeded` is what to raise where more than `max_bytes` come out.
+    """
     if is_zip(path):
         return _zip_entries(path, max_entries=max_entries)
     if is_archive(path):
-        return _tar_entries(path, max_entries=max_entries, max_bytes=max_bytes)
+        return _tar_entries(path, Bounds(max_bytes, max_entries, exceeded))
     raise NotAnArchive("the upload is no .zip, .tar, .tar.gz or .tar.zst", field="file")
 
 
@@ -216,9 +228,9 @@ def _unpacked(path: Path) -> Iterator[Source]:
             yield file
 
 
-def _tar_entries(path: Path, *, max_entries: int, max_bytes: int) -> Generator[Entry, None, None]:
+def _tar_entries(path: Path, bounds: Bounds) -> Generator[Entry, None, None]:
     with _unpacked(path) as unpacked:
-        tape = Tape(unpacked, max_bytes=max_bytes, max_entries=max_entries)
+        tape = Tape(unpacked, bounds)
         try:
             archive = tarfile.TarFile(fileobj=tape, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
         except tarfile.ReadError as error:

@@ -179,6 +179,17 @@ class UnpackedTooLarge(Refused):
     hint = "The limit is CONCH_MAX_UNPACKED_BYTES."
 
 
+class RatioTooHigh(Refused):
+    """So much comes out of so small an archive that it looks made to fill a disk."""
+
+    code = "ratio_too_high"
+    title = "The archive unpacks to far more than it is"
+    hint = (
+        "If it is meant, pack the files without compressing them (zip -0, plain .tar), or send a model file as it is. "
+        "The limit is CONCH_MAX_RATIO."
+    )
+
+
 class ConfigMissing(Refused):
     """No config.pbtxt where one belongs."""
 

@@ -1,8 +1,10 @@
 """The unpacked bytes of a tar as the tar library sees them: forward only, counted, in small pieces."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from apps.registry.refusals import ArchiveCorrupt, UnpackedTooLarge
+from apps.registry.refusals import ArchiveCorrupt, Refused
 
 BLOCK_BYTES = 512
 # A header says how long its name is, and the library reads that much at once.
@@ -25,13 +27,22 @@ class Source(Protocol):
         """Where we are."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much may come out, of how many entries, and what to raise where it is more."""
+
+    bytes: int
+    entries: int
+    exceeded: Callable[[], Refused]
+
+
 class Tape:
     """A file for `tarfile`, whose reads are bounded one by one and in all."""
 
-    def __init__(self, source: Source, *, max_bytes: int, max_entries: int) -> None:
+    def __init__(self, source: Source, bounds: Bounds) -> None:
         self._source = source
-        self._max_bytes = max_bytes
-        self._end = max_bytes + (max_entries + 1) * OVERHEAD_BYTES + CLOSING_BYTES
+        self._exceeded = bounds.exceeded
+        self._end = bounds.bytes + (bounds.entries + 1) * OVERHEAD_BYTES + CLOSING_BYTES
         self._last = b""
         self.name = ""
         self.mode = "rb"
@@ -67,6 +78,4 @@ class Tape:
 
     def _require_within(self, position: int) -> None:
         if position > self._end:
-            raise UnpackedTooLarge(
-                f"more than {self._max_bytes:,} bytes come out of the archive", limit=self._max_bytes
-            )
+            raise self._exceeded()

@@ -1,11 +1,13 @@
 """Environments, repositories, servers and Conch's own parts over the wire."""
 
+from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, LinkField, Shape
 from apps.deployments.selectors import policy_in
+from apps.serving import backends
 
 SERVER_STATES = ("checking", "active", "refused", "retired")
 DRIFT_KINDS = ("missing", "wrong_set", "failed", "loading", "stuck", "restarted", "extra", "unreachable")
@@ -104,8 +106,18 @@ class ObservedVersionShape(Shape):
     model = serializers.CharField()
     version = serializers.IntegerField()
     state = serializers.CharField()
-    reason = serializers.CharField()
+    reason = serializers.CharField(help_text="The server's own words.")
+    explanation = serializers.SerializerMethodField(
+        help_text="What they mean: {cause, meaning, hint}; null where they are of no known kind."
+    )
     since = serializers.DateTimeField()
+
+    def get_explanation(self, row: Any) -> dict[str, str] | None:
+        """The cause of a failed load, in plain words, and the way out."""
+        found = (
+            backends.get(row.server.kind).CONFIG.explain(row.reason) if row.reason and row.state != "READY" else None
+        )
+        return asdict(found) if found else None
 
 
 class DriftShape(Shape):

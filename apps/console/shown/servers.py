@@ -1,7 +1,7 @@
 """Servers as people see them: a line in a list, and desired beside observed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from apps.common.names import SHADOW_SUFFIX
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
 from apps.console.shown.links import link
 from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
+from apps.serving import backends
 
 if TYPE_CHECKING:
     from apps.deployments.models import Drift, Placement
@@ -57,6 +58,8 @@ class VersionRow:
     verdict: Chip
     reason: str
     since: datetime | None
+    meaning: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ def server_page(
             found=tuple(_found(finding)),
             extensions=", ".join(map(str, observation.extensions)) if observation else "",
         ),
-        rows=rows[:most_rows],
+        rows=tuple(_explained(row, server.kind) for row in rows[:most_rows]),
         more_rows=len(rows) - len(rows[:most_rows]),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
@@ -242,6 +245,12 @@ def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_
         reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
         since=seen.since if seen else None,
     )
+
+
+def _explained(row: VersionRow, kind: str) -> VersionRow:
+    """With what the server's words mean and the way out, where they are of a known kind."""
+    found = backends.get(kind).CONFIG.explain(row.reason) if row.reason and row.observed.tone != "ok" else None
+    return replace(row, meaning=found.meaning, hint=found.hint) if found else row
 
 
 def _desired(role: str) -> Chip:

@@ -105,7 +105,8 @@ def _check(version: Version) -> bool:
     archive = artifacts.incoming(store, version.incoming)
     if not archive.is_file():
         raise UploadLost(f"{version}: the received file is not in {store}")
-    limits = Limits(settings.CONCH["max_entries"], settings.CONCH["max_unpacked_bytes"])
+    allowed = settings.CONCH
+    limits = Limits(allowed["max_entries"], allowed["max_unpacked_bytes"], allowed["max_ratio"])
     with artifacts.staging(store) as staging:
         lease = _Lease(version, staging)
         with artifacts.faults(store, doing=f"unpacking {version}", needed_bytes=version.size_bytes):

@@ -225,3 +225,27 @@ def test_reconciling_now_is_asked_for_with_what_it_does(sign_in: Callable[..., C
     assert "3 differences were seen so far" in asked
     assert answer.status_code == 302
     assert "is being looked at and put right" in operator.get("/servers/prod-2/").content.decode()
+
+
+def test_a_failed_load_is_told_in_plain_words_with_the_way_out_beside_the_servers_own(
+    rows: FleetRows, viewer: Client
+) -> None:
+    said = "load failed for model 'resnet50': version 11 is at UNAVAILABLE state: CUDA out of memory <b>now</b>"
+    rows.observed("prod-2", "resnet50", 11, state="UNAVAILABLE", reason=said)
+
+    page = viewer.get("/servers/prod-2/").content.decode()
+    told = viewer.get("/api/v1/servers/prod-2").json()["versions"]
+
+    explanation = next(one["explanation"] for one in told if one["state"] == "UNAVAILABLE")
+    assert explanation["cause"] == "gpu_out_of_memory"
+    assert f"<b>{explanation['meaning']}</b><br>{explanation['hint']}" in page
+    assert "&lt;b&gt;now&lt;/b&gt;" in page
+
+
+def test_words_that_nobody_knows_are_shown_as_they_are(rows: FleetRows, viewer: Client) -> None:
+    rows.observed("prod-2", "resnet50", 11, state="UNAVAILABLE", reason="unloaded")
+
+    told = viewer.get("/api/v1/servers/prod-2").json()["versions"]
+
+    assert [one["explanation"] for one in told] == [None] * len(told)
+    assert '<td class="why">unloaded</td>' in viewer.get("/servers/prod-2/").content.decode()

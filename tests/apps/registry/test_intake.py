@@ -1,5 +1,6 @@
 """What an upload may be, and each way in which it may not."""
 
+import gzip
 import io
 import random
 import tarfile
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from apps.common.errors import ControlPlaneError
 from apps.registry import intake, refusals
@@ -17,6 +19,7 @@ from tests.apps.registry.conftest import files_under
 from tests.factories.archives import (
     CONFIG,
     MODEL_PY,
+    Entry,
     good,
     retarred,
     tar_member,
@@ -27,7 +30,7 @@ from tests.factories.archives import (
 )
 
 ROOMY = Limits(entries=1_000, unpacked_bytes=64 << 20)
-TIGHT = Limits(entries=20, unpacked_bytes=1_100_000)
+TIGHT = Limits(entries=20, unpacked_bytes=1_100_000, ratio=1_000, free_bytes=200_000)
 
 
 def check(
@@ -42,6 +45,12 @@ def check(
 
 def bomb(entries: int, size_bytes: int) -> bytes:
     return zipped([*good(), *((f"demo/1/{n}.bin", bytes(size_bytes)) for n in range(entries))])
+
+
+def dense() -> bytes:
+    """A .tar.zst, which packs zeros ten times tighter than a .zip can."""
+    tar = gzip.decompress(tarred([*good(), ("demo/1/weights.bin", bytes(900_000))]))
+    return zstandard.ZstdCompressor(level=19).compress(tar)
 
 
 def lying_zip() -> bytes:
@@ -127,6 +136,7 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.TooManyEntries, huge_directory_zip, "20 entries"),
     (refusals.UnpackedTooLarge, lambda: bomb(3, 400 << 10), "1,100,000 bytes"),
     (refusals.UnpackedTooLarge, lambda: tarred([*good(), ("demo/1/w", bytes(2 << 20))]), "1,100,000 bytes"),
+    (refusals.RatioTooHigh, dense, "bytes come out of an archive of"),
     (refusals.ConfigMissing, lambda: zipped([("demo/1/weights.bin", "x")]), "config.pbtxt"),
     (refusals.ConfigMissing, lambda: zipped([]), "config.pbtxt"),
     (refusals.ModelTooDeep, lambda: zipped(good(top="a/b/c/d/e/demo/")), "a/b/c/d/e/demo/config.pbtxt"),
@@ -302,6 +312,34 @@ def test_a_file_of_zeros_is_no_bomb(tmp_path: Path) -> None:
     checked = check(zipped([*good(), ("demo/1/weights.bin", weights)]), tmp_path)
 
     assert checked.unpacked_bytes == len(weights) + len(CONFIG) + len(MODEL_PY)
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_far_more_than_was_sent_is_a_bomb_and_leaves_no_more_than_is_free(
+    pack: Callable[[list[Entry]], bytes], tmp_path: Path
+) -> None:
+    content = pack([*good(), ("demo/1/weights.bin", bytes(8 << 20))])
+    limits = Limits(entries=100, unpacked_bytes=64 << 20, ratio=200, free_bytes=3 << 20)
+
+    with pytest.raises(refusals.RatioTooHigh, match="3,145,728 bytes") as refused:
+        check(content, tmp_path, limits=limits)
+
+    assert refused.value.facts["limit"] == 200
+    assert sum(file.stat().st_size for file in (tmp_path / "staging").rglob("*.bin")) <= 3 << 20
+
+
+def test_zeros_among_real_weights_are_no_bomb(tmp_path: Path) -> None:
+    real = random.Random(7).randbytes(100_000)
+    content = zipped([*good(), ("demo/1/real.bin", real), ("demo/1/zeros.bin", bytes(8 << 20))])
+    limits = Limits(entries=100, unpacked_bytes=64 << 20, ratio=200, free_bytes=1 << 20)
+
+    assert check(content, tmp_path, limits=limits).unpacked_bytes > 8 << 20
+
+
+def test_without_a_ratio_only_the_total_counts() -> None:
+    assert Limits(entries=1, unpacked_bytes=1 << 40).of(1) == 1 << 40
+    assert Limits(entries=1, unpacked_bytes=1 << 40, ratio=200).of(1) == 100 << 20
+    assert Limits(entries=1, unpacked_bytes=1 << 40, ratio=200).of(1 << 30) == 200 << 30
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
