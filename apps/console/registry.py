@@ -151,6 +151,7 @@ def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
         placements=list(deployments.placements(model=name)),
         aliases=_aliases(found.model),
         rollouts=rollouts[:SHADOWS],
+        bans=deployments.bans(model=name, active=True),
     )
     return live_page(
         request,

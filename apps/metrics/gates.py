@@ -72,9 +72,13 @@ class Gate(BaseModel):
     def sentence(self) -> str:
         """The condition as people read it: `p99 latency at most 60 ms over 60 s`."""
         what = f"p{float(self.quantile) * 100:g}" if self.signal == Signal.LATENCY_QUANTILE else self.signal
-        against = {
-            Against.VALUE: self.unit,
-            Against.OBJECTIVE: "x its objective",
-            Against.REPLACED: "x the old version",
+        limit = {
+            Against.VALUE: f"{self.limit:g}{'' if self.unit == 'ratio' else f' {self.unit}'}",
+            Against.OBJECTIVE: f"{_times(self.limit)}its objective",
+            Against.REPLACED: f"{_times(self.limit)}the old version's",
         }
-        return f"{what.replace('_', ' ')} at {self.at} {self.limit:g} {against[self.against]} over {self.window_s} s"
+        return f"{what.replace('_', ' ')} at {self.at} {limit[self.against]} over {self.window_s} s"
+
+
+def _times(factor: float) -> str:
+    return "" if factor == 1 else f"{factor:g} x "

@@ -38,8 +38,11 @@ def limit_lines(limits: Sequence[Limit]) -> list[dict[str, Any]]:
 
 
 def limit_labels(limits: Sequence[Limit], *, unit: str, top: float) -> list[dict[str, Any]]:
-    """What the lines are; one that is above the plot says so at its upper edge."""
-    return [_label(limit, unit=unit, top=top) for limit in limits]
+    """What the lines are, in one text where they coincide; one above the plot says so at its upper edge."""
+    names: dict[float, list[str]] = {}
+    for limit in limits:
+        names.setdefault(limit.value, []).append(limit.name)
+    return [_label(Limit(", ".join(same), value), unit=unit, top=top) for value, same in names.items()]
 
 
 def _label(limit: Limit, *, unit: str, top: float) -> dict[str, Any]:

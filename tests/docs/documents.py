@@ -45,5 +45,6 @@ def table(content: str, *, head: str) -> dict[str, list[str]]:
         if not line.startswith("|"):
             break
         first, *others = (cell.strip() for cell in line.strip("|").split("|"))
+        assert first.strip("`") not in rows, f"{first} stands twice in the table of {head}s"
         rows[first.strip("`")] = others
     return rows

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from demo.parts.triton import models_in
+from tests.docs import documents
 from tests.docs.documents import ROOT
 
 
@@ -30,6 +31,16 @@ def repository(tmp_path: Path) -> Path:
     for name in ("digits", "bert-qa", "digits.shadow", "config-only"):
         (root / name / "config.pbtxt").write_text("")
     return root
+
+
+@pytest.fixture
+def refusing_curl(tmp_path: Path) -> dict[str, str]:
+    """A PATH whose curl is answered with a refusal, as --fail-with-body shows one."""
+    program = tmp_path / "bin" / "curl"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho \'{"code": "upload_too_large"}\'\nexit 22\n')
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "CONCH_TOKEN": "x", "CONCH_URL": "http://x"}
 
 
 def started(repository: Path, environment: dict[str, str], *options: str) -> list[str]:
@@ -81,3 +92,18 @@ def test_secrets_that_are_there_are_never_overwritten(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert file.read_text() == "CONCH_SECRET_KEY=old\n"
+
+
+@pytest.mark.parametrize(("page", "heading"), [("README.md", "From CI"), ("docs/api.md", "A pipeline")])
+def test_the_pipeline_that_is_shown_ends_at_a_refusal_and_says_why(
+    page: str, heading: str, refusing_curl: dict[str, str], tmp_path: Path
+) -> None:
+    script = documents.section(page, heading).split("```sh\n", 1)[1].split("```", 1)[0]
+
+    environment = {**refusing_curl, "COMMIT": "abc", "BUILD": "1"}
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "upload_too_large" in done.stderr

@@ -1,5 +1,6 @@
 """A real browser in front of the console."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,9 @@ from playwright.sync_api import BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from tests.factories.fleets import FleetRows, small_fleet
+
+# By the browser about the policy of contents, by htmx about a page's own attributes.
+COMPLAINT = re.compile(r"Content Security Policy|returned no matches|htmx:\w*[eE]rror")
 
 
 @pytest.fixture
@@ -39,9 +43,7 @@ def opened(
         context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": signed_in, "url": live_server.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda said: complaints.extend([said.text] if "Content Security Policy" in said.text else [])
-        )
+        page.on("console", lambda said: complaints.extend([said.text] if COMPLAINT.search(said.text) else []))
         page.goto(where)
         return page
 

@@ -126,7 +126,7 @@ def promise(budget: Budget) -> PromiseShown:
     return PromiseShown(
         environment=budget.environment,
         promise=f"errors up to {budget.limit:.3g} of all requests" if is_errors else f"p99 up to {budget.limit:g} ms",
-        left="no requests" if left is None else f"{max(left, -9.99):.0%}",
+        left=("not known" if budget.remark else "no requests") if left is None else f"{max(left, -9.99):.0%}",
         tone="wait" if left is None else "bad" if left < 0 else "ok",
         burn=_burn(budget.burn),
         bad="" if budget.spent.share is None else _bad(budget, over, is_errors=is_errors),

@@ -128,13 +128,14 @@ def version_page(
     placements: Iterable["Placement"],
     aliases: Mapping[int, Iterable[str]],
     rollouts: Iterable["Rollout"],
+    bans: Iterable["Ban"],
 ) -> VersionPage:
     """Everything about one version; rollouts to it come with runs and steps."""
     artifact, signature = version.artifact, version.signature or {}
     files = artifact.files if artifact else []
     is_moving = version.state in MOVING
     fetch = getattr(version, "fetch", None) if version.state == "fetching" else None
-    shown = version_line(version, placements, aliases)
+    shown = version_line(version, placements, aliases, bans)
     return VersionPage(
         line=shown,
         filename=printable(version.filename, limit=255),

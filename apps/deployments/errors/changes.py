@@ -76,7 +76,7 @@ class InterfaceChanged(Conflict):
 
     code = "interface_changed"
     title = "The model's inputs or outputs change"
-    hint = 'Make sure clients can follow, then ask again with confirm: ["interface"].'
+    hint = 'Make sure clients can follow, then confirm it (REST: confirm: ["interface"]).'
 
 
 class OverlayUnchanged(Conflict):
@@ -106,7 +106,7 @@ class PreflightWarnings(Conflict):
 
     code = "preflight_warnings"
     title = "Preflight has warnings"
-    hint = 'Read them, then ask again with confirm: ["warnings"].'
+    hint = 'Read them, then confirm them (REST: confirm: ["warnings"]).'
 
 
 class PromotionsFrozen(Conflict):

@@ -29,7 +29,9 @@ class PlacementHeld(Conflict):
 
     code = "placement_held"
     title = "What is live here is held"
-    hint = 'Read why. Ask again with confirm: ["hold"] to go on and let go of the hold, or let go of it first.'
+    hint = (
+        'Read why. Then confirm that you go on and let go of the hold (REST: confirm: ["hold"]), or let go of it first.'
+    )
 
 
 class PlacementNotHeld(Conflict):

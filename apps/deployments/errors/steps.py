@@ -9,7 +9,7 @@ class ModelServedUnplaced(ControlPlaneError):
     code = "model_served_unplaced"
     http_status = 409
     title = "The server already serves this model, not through Conch"
-    hint = 'Loading would drop those versions. Ask again with confirm: ["unplaced"] to replace them.'
+    hint = 'Loading would drop those versions. To replace them, confirm that (REST: confirm: ["unplaced"]).'
 
 
 class StrangeEntries(ControlPlaneError):

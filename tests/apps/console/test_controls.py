@@ -36,6 +36,15 @@ def test_a_rollout_that_waits_for_approval_offers_it(moving: Rollout, operator: 
     assert f"{where}approve/" in page
 
 
+def test_a_rollback_has_no_gates_to_wait_for(moving: Rollout, viewer: Client) -> None:
+    where = in_waves(moving, kind="rollback")
+
+    page = viewer.get(where).content.decode()
+
+    assert "not judged yet" not in page
+    assert "<h2>Gates</h2>" not in page
+
+
 def test_a_gate_shows_its_value_its_limit_and_what_was_asked(moving: Rollout, viewer: Client) -> None:
     where = in_waves(moving)
     Judgement.objects.create(

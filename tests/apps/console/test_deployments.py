@@ -282,11 +282,11 @@ def test_a_ban_stands_at_its_version_and_is_lifted_from_there(rows: FleetRows, o
     operator.post(ROLL_BACK, {"to": "1", "reason": "wrong answers", "ban": "on"})
     ban = Ban.objects.get()
 
-    page = operator.get("/models/digits/").content.decode()
+    pages = [operator.get(where).content.decode() for where in ("/models/digits/", "/models/digits/versions/2/")]
     question = operator.get(f"/bans/{ban.pk}/lift/").content.decode()
     operator.post(f"/bans/{ban.pk}/lift/", {"reason": "labels were right"})
 
     ban.refresh_from_db()
-    assert f'href="/bans/{ban.pk}/lift/"' in page
+    assert [f'href="/bans/{ban.pk}/lift/"' in page for page in pages] == [True, True]
     assert "Banned by operator-all: wrong answers" in question
     assert ban.lift_reason == "labels were right"

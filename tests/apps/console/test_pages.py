@@ -107,7 +107,7 @@ def test_words_of_servers_and_models_are_escaped(rows: FleetRows, moving: Rollou
 def test_an_empty_fleet_teaches_how_to_begin(viewer: Client) -> None:
     page = viewer.get("/").content.decode()
 
-    assert "tritonserver --model-repository=/srv/models --model-control-mode=explicit" in page
+    assert "tritonserver --model-repository=/srv/models/prod --model-control-mode=explicit" in page
     assert "Register a model" in page
 
 

@@ -99,6 +99,12 @@ def test_the_promise_is_a_line_at_its_value() -> None:
     assert "SLO 60.0 ms" in [note["text"] for note in layout["annotations"]]
 
 
+def test_limits_that_coincide_share_one_text() -> None:
+    layout = figure(LATENCY, [V2], WINDOW, limits=[Limit("SLO", 60), Limit("gate p99", 60)])["layout"]
+
+    assert [note["text"] for note in layout["annotations"] if note["name"] == "slo"] == ["SLO, gate p99 60.0 ms"]
+
+
 def test_a_promise_far_above_does_not_flatten_the_lines() -> None:
     layout = figure(LATENCY, [V2], WINDOW, limits=[Limit("SLO", 5_000)])["layout"]
 

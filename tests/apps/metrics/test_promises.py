@@ -68,6 +68,12 @@ def test_a_series_that_has_only_begun_is_not_one_without_percentiles(
     assert untold(is_in_day=False, is_in_hour=is_in_hour, known_s=known_s).startswith(words)
 
 
+def test_a_promise_that_cannot_be_told_is_not_one_without_requests() -> None:
+    shown = promise(Budget("m", "prod", "latency", 50, 0.01, Spent(None, 0), 86_400, remark="cannot be told yet"))
+
+    assert (shown.left, shown.remark) == ("not known", "cannot be told yet")
+
+
 @pytest.mark.live
 @pytest.mark.django_db
 def test_without_percentiles_a_p99_cannot_be_told(known_past: datetime) -> None:

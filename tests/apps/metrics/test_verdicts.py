@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import inf, nan
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -177,3 +178,19 @@ def test_the_last_word_is_spoken_after_the_bake() -> None:
 
 def test_a_failure_counts_already_before_the_bake_is_over() -> None:
     assert standing(P99, looks("fail"), since=NOW + timedelta(hours=1)) == Standing.FAILED
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"signal": "latency_quantile", "limit": 60}, "p99 at most 60 ms over 60 s"),
+        ({"signal": "latency_quantile", "against": "objective"}, "p99 at most its objective over 60 s"),
+        ({"signal": "error_ratio", "limit": 0.01}, "error ratio at most 0.01 over 60 s"),
+        (
+            {"signal": "error_ratio", "against": "replaced", "limit": 2},
+            "error ratio at most 2 x the old version's over 60 s",
+        ),
+    ],
+)
+def test_a_gate_is_a_sentence(fields: dict[str, Any], sentence: str) -> None:
+    assert Gate.model_validate({"name": "one", **fields}).sentence == sentence
