@@ -69,6 +69,7 @@ OTHERS = frozenset(
         "retry",
         "skip_gate",
         "discard_upload",
+        "choose",
         "devices",
         "promises",
         "advice",

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from apps.registry.models import Alias, Model, Sample, Version
@@ -190,3 +192,18 @@ def test_unfinished_uploads_are_shown_to_who_began_them_and_can_be_discarded(
     assert "Unfinished uploads" not in others.content.decode()
     assert (refused.status_code, done.headers["Location"]) == (404, "/models/digits/upload/")
     assert "Unfinished uploads" not in operator.get("/models/digits/upload/").content.decode()
+
+
+def test_the_version_that_is_meant_is_chosen_by_hand(rows: FleetRows, operator: Client) -> None:
+    where = "/models/digits/versions/2/"
+    later = timezone.now() + timedelta(hours=1)
+    Version.objects.filter(pk=rows.versions["digits", 2].pk).update(
+        state="choosing", choices=["1", "7"], choose_until=later
+    )
+
+    question = operator.get(f"{where}choose/").content.decode()
+    answer = operator.post(f"{where}choose/", {"version_directory": "7"})
+
+    assert "Which version is digits 2?" in question
+    assert (answer.status_code, answer.headers.get("Location")) == (302, where)
+    assert Version.objects.get(pk=rows.versions["digits", 2].pk).state == "received"
