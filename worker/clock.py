@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from apps.access import idempotency
@@ -14,9 +13,10 @@ from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments import reconciler, services
 from apps.deployments import selectors as deployments
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
+from apps.fleet.repositories import open_home
 from apps.registry import fitting, samples
 from apps.registry import selectors as registry
 from apps.registry import services as registry_services
@@ -144,7 +144,8 @@ def tidy(now: datetime) -> None:
     kept = {rollout.placement.model.name for rollout in deployments.moving_rollouts()} | deployments.stuck_models()
     for repository in fleet.repositories():
         try:
-            repositories.sweep(Path(repository.path), keep_shadows=kept)
-            repositories.remove_versions(Path(repository.path), gone=registry.removed_numbers())
+            home = open_home(repository)
+            home.sweep(keep_shadows=kept)
+            home.remove_versions(registry.removed_numbers())
         except ControlPlaneError as error:
             log.warning("repository %s could not be tidied: %s", repository.name, error.message)

@@ -1,5 +1,6 @@
 """What a step gets to work with."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -45,8 +46,15 @@ class Context:
 
     def entries(self, model: str) -> dict[int, IndexEntry]:
         """The server's index lines for one model, by version."""
-        found = self.backend.index()
+        found = self.work.home.index(self.backend)
         return {entry.version: entry for entry in found if entry.model == model and entry.version is not None}
+
+    def load(self, model: str, config: Mapping[str, Any], *, versions: Collection[int]) -> None:
+        """Have the server load exactly `versions`, with the files that its kind of repository does not give it."""
+        work = self.work
+        left_s = work.load_deadline_s - self.seconds_in_step()
+        patience_s = work.home.load_patience_s(usual_s=PATIENCE_S, deadline_s=left_s)
+        self.backend.load(model, config=config, files=work.carried(versions), timeout_s=patience_s)
 
     def ready_versions(self, model: str) -> set[int]:
         """The versions of a model that serve now."""

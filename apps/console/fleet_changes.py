@@ -189,7 +189,7 @@ def change_environment(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def add_repository(request: HttpRequest) -> HttpResponse:
-    """Add a directory that servers read their models from."""
+    """Add a place that servers take their models from."""
     form = RepositoryForm(request.POST or None, environments=[one.name for one in fleet.environments()])
     question = Question("Add a repository", "Add repository", reverse(ENVIRONMENTS))
 

@@ -83,7 +83,7 @@ class RepositoryKindUnknown(Invalid):
 
     code = "repository_kind_unknown"
     title = "Unknown kind of repository"
-    hint = "Use kind 'posix': a directory that both this machine and the servers can read."
+    hint = "Use 'posix' for a directory that workers and servers share, or 'inline' where they share nothing."
 
 
 class RepositoryElsewhere(Invalid):
@@ -161,6 +161,15 @@ class RepositoryBroken(ControlPlaneError):
     http_status = 503
     retryable = True
     title = "The repository could not be read or written"
+
+
+class InlineTooLarge(ControlPlaneError):
+    """The versions are larger than one load call can carry."""
+
+    code = "inline_too_large"
+    http_status = 413
+    title = "Too large for an inline load"
+    hint = "Give these servers a repository on a shared directory, or let go of the standby first."
 
 
 class VersionDiffers(Conflict):

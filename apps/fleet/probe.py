@@ -1,23 +1,18 @@
 """Asking a server who it is, and what it serves. No database."""
 
-import time
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from apps.common.errors import ControlPlaneError
 from apps.common.names import MAX_VERSION
 from apps.common.text import SHOWN_CHARS, printable
-from apps.fleet import repositories
-from apps.fleet.errors import RepositoryDiffers
+from apps.fleet.repositories import Home
 from apps.fleet.restarts import Counters, key_of
 from apps.serving.errors import NotExplicit, ServerUnreachable
 from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServerInfo, ServingBackend
 
 # How long a file system shared over a network may take to show the server a new directory.
 MARKER_PATIENCE_S = 3.0
-MARKER_PAUSE_S = 0.2
 # As long as a directory's name can be.
 NAME_CHARS = 255
 VERSION_CHARS = 64
@@ -57,7 +52,8 @@ class Sighting:
     """What a server serves at one moment: the index's entries that have a version and a state.
 
     `stamps` are the newest time stamps under the directories of the versions that are READY, in ns.
-    `counters` is None when the server could not tell them.
+    `counters` is None when the server could not tell them; `tells_all` is false where a version that was let go leaves
+    no line.
     """
 
     entries: tuple[IndexEntry, ...]
@@ -66,9 +62,10 @@ class Sighting:
     extensions: tuple[str, ...]
     stamps: dict[tuple[str, int], int | None]
     counters: Counters | None = None
+    tells_all: bool = True
 
 
-def ask(backend: ServingBackend, *, server: str, root: Path, patience_s: float = MARKER_PATIENCE_S) -> Finding:
+def ask(backend: ServingBackend, *, server: str, home: Home, patience_s: float = MARKER_PATIENCE_S) -> Finding:
     """Who the server is, once all that Conch needs of it holds; the error says which does not.
 
     Raises ServerUnreachable, NotAnInferenceServer, ControlRefused, NotExplicit, and the errors of a
@@ -78,71 +75,36 @@ def ask(backend: ServingBackend, *, server: str, root: Path, patience_s: float =
     backend.index()
     if backend.control_mode() != ControlMode.EXPLICIT:
         raise NotExplicit(f"{server}: it does not take load and unload requests", server=server)
-    repositories.check_root(root)
-    index = _index_of_same_repository(backend, server=server, root=root, patience_s=patience_s)
+    reads = home.prove(backend, server=server, patience_s=patience_s)
     return Finding(
         server_name=info.name,
         version=printable(info.version, limit=VERSION_CHARS),
         extensions=_extensions(info),
         control_mode=str(ControlMode.EXPLICIT),
-        index=index,
-        warnings=() if backend.is_server_ready() else (STRICT,),
+        index=reads.index,
+        warnings=(*reads.warnings, *(() if backend.is_server_ready() else (STRICT,))),
     )
-
-
-def _index_of_same_repository(
-    backend: ServingBackend, *, server: str, root: Path, patience_s: float
-) -> tuple[IndexEntry, ...]:
-    """The index, once a directory made just now turns up in it: equal names alone would prove nothing."""
-    there = set(repositories.listing(root))
-    with repositories.marker(root) as name:
-        end = time.monotonic() + patience_s
-        while True:
-            index = backend.index()
-            listed = {entry.model for entry in index}
-            if name in listed:
-                return tuple(entry for entry in index if entry.model != name)
-            if time.monotonic() >= end:
-                raise _differs(server, root, there=there, listed=listed)
-            time.sleep(MARKER_PAUSE_S)
-
-
-def _differs(server: str, root: Path, *, there: Collection[str], listed: Collection[str]) -> RepositoryDiffers:
-    missing = sorted(name for name in there if name not in listed)
-    extra = sorted(name for name in listed if name not in there)
-    seen = []
-    if missing:
-        seen.append(f"{len(missing)} of the directory's {len(there)} models are not in its index ({_some(missing)})")
-    if extra:
-        seen.append(f"its index lists {len(extra)} that the directory does not have ({_some(extra)})")
-    because = "; ".join(seen) or "a directory made there did not appear in its index"
-    return RepositoryDiffers(f"{server}: it does not read {root}: {because}", server=server, path=str(root))
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(printable(name, limit=60) for name in names[:3])
-    return f"{shown}, ..." if len(names) > len(names[:3]) else shown
 
 
 class Stamps:
     """The time stamps of version directories, each read once for all the servers that read one repository."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Path, str, int], int | None] = {}
+        self._kept: dict[tuple[str, str, int], int | None] = {}
 
-    def of(self, root: Path, entry: IndexEntry) -> int | None:
+    def of(self, home: Home, entry: IndexEntry) -> int | None:
         """None when the directory cannot be read here: then nothing is claimed about hotness."""
-        key = (root, entry.model, entry.version or 0)
+        key = (home.place, entry.model, entry.version or 0)
         if key not in self._kept:
-            self._kept[key] = _stamp(root, entry)
+            self._kept[key] = _stamp(home, entry)
         return self._kept[key]
 
 
-def look(backend: ServingBackend, *, root: Path, stamps: Stamps | None = None) -> Sighting:
+def look(backend: ServingBackend, *, home: Home, stamps: Stamps | None = None) -> Sighting:
     """What the server serves now; the repository's time stamps tell whether a version is still hot."""
     stamps = stamps or Stamps()
     info = backend.describe()
-    index = backend.index()
+    index = home.index(backend)
     is_ready = backend.is_server_ready()
     entries = tuple(_kept(entry) for entry in index if _can_be_kept(entry))
     ready = [entry for entry in entries if entry.state == Readiness.READY]
@@ -151,8 +113,9 @@ def look(backend: ServingBackend, *, root: Path, stamps: Stamps | None = None) -
         is_ready=is_ready,
         server_version=printable(info.version, limit=VERSION_CHARS),
         extensions=_extensions(info),
-        stamps={(entry.model, entry.version or 0): stamps.of(root, entry) for entry in ready},
+        stamps={(entry.model, entry.version or 0): stamps.of(home, entry) for entry in ready},
         counters=_counters(backend, entries),
+        tells_all=home.tells_all,
     )
 
 
@@ -185,8 +148,8 @@ def _kept(entry: IndexEntry) -> IndexEntry:
     return IndexEntry(entry.model, entry.version, entry.state, printable(entry.reason, limit=SHOWN_CHARS * 4))
 
 
-def _stamp(root: Path, entry: IndexEntry) -> int | None:
+def _stamp(home: Home, entry: IndexEntry) -> int | None:
     try:
-        return repositories.newest_stamp_ns(root, model=entry.model, number=entry.version or 0)
+        return home.stamp_ns(model=entry.model, number=entry.version or 0)
     except ControlPlaneError:
         return None

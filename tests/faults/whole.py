@@ -5,8 +5,9 @@ from typing import Any
 from apps.audit import selectors as audit
 from apps.common.names import shadow_of
 from apps.deployments import selectors
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
+from apps.fleet.repositories import posix as repositories
 from apps.serving.protocol import Readiness
 from tests.faults.ground import Ground
 from tests.faults.table import Fault

@@ -39,7 +39,12 @@ def make_world(
     """
 
     def make(
-        servers: int = 1, *, is_fresh: bool = False, policy: dict[str, Any] | None = None, **options: object
+        servers: int = 1,
+        *,
+        is_fresh: bool = False,
+        policy: dict[str, Any] | None = None,
+        kind: str = "posix",
+        **options: object,
     ) -> World:
         names = [f"prod-{position}" for position in range(1, servers + 1)]
         if is_fresh:
@@ -47,7 +52,7 @@ def make_world(
             tritons = [first, *(start_triton(name, repository=first.repository, **options) for name in names[1:])]
         else:
             tritons = [triton_of(name, **options) for name in names]
-        return World.of("prod", f"m{next(_models)}", tritons, **(policy or {}))
+        return World.of("prod", f"m{next(_models)}", tritons, kind, **(policy or {}))
 
     return make
 

@@ -11,8 +11,9 @@ from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import AlreadyActive, InterfaceChanged, RolloutActive
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
+from apps.fleet.repositories import posix as repositories
 from apps.registry import services as registry
 from tests.factories.triton_models import ask, config_text
 from tests.fixtures.traffic import Traffic

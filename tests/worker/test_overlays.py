@@ -9,8 +9,9 @@ from django.utils import timezone
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import OverlayUnchanged
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
+from apps.fleet.repositories import posix as repositories
 from tests.factories.triton_models import ask
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World

@@ -9,10 +9,11 @@ from django.utils import timezone
 from apps.common.actor import COMMAND
 from apps.deployments import selectors
 from apps.deployments.models import Rollout
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
 from apps.fleet.models import Observation
+from apps.fleet.repositories import posix as repositories
 from apps.serving.backends.triton.config import CONFIG
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World, step_once

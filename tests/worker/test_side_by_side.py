@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
-from apps.fleet import repositories
+from apps.fleet.repositories import posix as repositories
 from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
 from tests.fixtures.world import World
 from worker import engine

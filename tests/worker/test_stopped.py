@@ -11,8 +11,9 @@ from apps.common.actor import COMMAND
 from apps.common.names import shadow_of
 from apps.deployments import selectors, services
 from apps.deployments.models import Placement, Run, StepRun
-from apps.fleet import connecting, repositories
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
+from apps.fleet.repositories import posix as repositories
 from apps.serving.protocol import Readiness
 from tests.factories.fleets import FleetRows
 from tests.fixtures.world import World, step_once

@@ -6,7 +6,6 @@ Never under the live name: the stand-in would answer clients.
 from apps.common.errors import ControlPlaneError
 from apps.common.names import shadow_of
 from apps.common.text import SHOWN_CHARS, printable
-from apps.fleet import repositories
 from worker.context import PATIENCE_S, Context
 
 _STAND_IN = b"""
@@ -20,7 +19,7 @@ def cure(context: Context, number: int) -> str:
     """Load a stand-in inline under the shadow's name and the failed number; empty, or why it could not be done."""
     work = context.work
     name = shadow_of(work.model)
-    repositories.remove_shadow(work.root, model=work.model)
+    work.home.remove_shadow(model=work.model)
     config = {
         "name": name,
         "backend": "python",

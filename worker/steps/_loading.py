@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
 from apps.serving.protocol import IndexEntry, Readiness
-from worker.context import PATIENCE_S, Context
+from worker.context import Context
 from worker.outcomes import Wait
 from worker.steps import _neighbours
 
@@ -37,11 +37,14 @@ def load_once(
         if any(entry.state in _BUSY for entry in entries.values()):
             return _patience(context, model, number)
         _refuse_if_failed(context, entries.get(number), model)
+        if not context.work.home.tells_all:
+            # Sent again it queues behind the first, whose outcome only this answer tells; what is up stays up.
+            _patience(context, model, number)
     watching = _neighbours.before(context)
     context.remember(sent=True, reason_before=_reason(entries.get(number)), **watching, **(keeping or {}))
     try:
         with _neighbours.watched(context):
-            context.backend.load(model, config=config, timeout_s=PATIENCE_S)
+            context.load(model, config, versions=versions)
     except LoadPending:
         return _patience(context, model, number)
     return None

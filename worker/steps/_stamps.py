@@ -5,16 +5,13 @@ from collections.abc import Iterable
 from django.utils import timezone
 
 from apps.deployments.selectors import Work
-from apps.fleet import repositories
 from apps.fleet import services as fleet
 from worker.context import Context
 
 
 def read(work: Work, versions: Iterable[int]) -> dict[str, int | None]:
-    """The newest time stamp (ns) under each version's directory, by version as text: it is kept as JSON."""
-    return {
-        str(number): repositories.newest_stamp_ns(work.root, model=work.model, number=number) for number in versions
-    }
+    """What moves when a load would restart the version (ns), by version as text: it is kept as JSON."""
+    return {str(number): work.home.stamp_ns(model=work.model, number=number) for number in versions}
 
 
 def keep(context: Context, stamps: dict[str, int | None]) -> None:

@@ -1,7 +1,6 @@
 """Take away the shadow of a try that was stopped in the middle: from the server, then from the repository."""
 
 from apps.common.names import shadow_of
-from apps.fleet import repositories
 from apps.serving.errors import LoadStuck, ServerUnreachable
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
@@ -25,7 +24,7 @@ def run(context: Context) -> Outcome:
         waiting, remark = None, f"not unloaded: {error.message}"
     if waiting is not None:
         return waiting
-    repositories.remove_shadow(context.work.root, model=context.work.model)
+    context.work.home.remove_shadow(model=context.work.model)
     return Done({"remark": remark or context.recall("uncured", "")})
 
 

@@ -1,7 +1,7 @@
 """Write what serves now into the repository: a server restarted alone comes back right."""
 
+from apps.deployments.selectors import Work
 from apps.deployments.states import RunDirection
-from apps.fleet import repositories
 from worker.context import Context
 from worker.outcomes import Done, Outcome
 
@@ -13,11 +13,16 @@ def run(context: Context) -> Outcome:
     """
     work = context.work
     if work.run.direction == RunDirection.SETTLE:
-        repositories.remove_shadow(work.root, model=work.model)
+        work.home.remove_shadow(model=work.model)
     if work.new is None:
-        repositories.remove_model_config(work.root, model=work.model)
-        return Done({"versions": []})
+        work.home.remove_config(model=work.model)
+        return Done({"versions": [], **_remark(work)})
     _, final = work.sets
     text = work.config_format.render(work.config_of(work.new, final))
-    repositories.write_config(work.root, model=work.model, text=text)
-    return Done({"versions": sorted(final)})
+    work.home.write_config(model=work.model, text=text)
+    return Done({"versions": sorted(final), **_remark(work)})
+
+
+def _remark(work: Work) -> dict[str, str]:
+    """Where nothing can be written, that is said."""
+    return {"remark": work.home.forgets} if work.home.forgets else {}

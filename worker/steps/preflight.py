@@ -2,7 +2,6 @@
 
 from apps.deployments.errors import ModelServedUnplaced, PreflightFailed, StrangeEntries
 from apps.deployments.states import RolloutKind
-from apps.fleet import repositories
 from apps.registry.inspection import subject_of
 from apps.serving.errors import LoadStuck
 from apps.serving.preflight import ServerFacts, Severity
@@ -17,14 +16,12 @@ ASKED = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
 def run(context: Context) -> Outcome:
     """Refuse what would hang, end or surprise the server."""
     work, server = context.work, context.work.server.name
-    strange = repositories.strange_entries(work.root, model=work.model)
+    strange = work.home.strange_entries(model=work.model)
     if strange:
         raise StrangeEntries(f"{server}: {work.model}/ holds {', '.join(map(repr, strange[:5]))}", entries=strange)
-    if "publish" not in work.run.recipe and not repositories.has_version(
-        work.root, model=work.model, number=context.new.number
-    ):
+    if "publish" not in work.run.recipe and not work.home.has_version(model=work.model, version=context.new):
         recipe = [*work.run.recipe[:1], "publish", *work.run.recipe[1:]]
-        return Reroute(recipe, f"{work.root}: {work.model}/{context.new.number} is not there")
+        return Reroute(recipe, f"{work.home.place}: {work.model}/{context.new.number} is not there")
     entries = context.entries(work.model)
     loading = sorted(n for n, entry in entries.items() if entry.state == Readiness.LOADING)
     if loading:
@@ -32,17 +29,17 @@ def run(context: Context) -> Outcome:
             raise LoadStuck(f"{server}: {work.model} version {loading[0]} was LOADING before this rollout and still is")
         return Wait(1, f"{server} is still loading {work.model} {loading[0]}")
     _refuse_unplaced(context, {n for n, entry in entries.items() if entry.state == Readiness.READY})
-    free = repositories.free_bytes(work.root)
+    free = work.home.free_bytes()
     _refuse_unfit(context, free)
     return Done({"free_bytes": free, "loaded": sorted(n for n, e in entries.items() if e.state == Readiness.READY)})
 
 
-def _refuse_unfit(context: Context, free_disk_bytes: int) -> None:
+def _refuse_unfit(context: Context, free_disk_bytes: int | None) -> None:
     """What was known when it was asked for is looked at again. A rollback goes to what ran before: nothing stops it."""
     work, new = context.work, context.new
     if work.rollout.kind not in ASKED:
         return
-    name, is_there = work.server.name, repositories.has_version(work.root, model=work.model, number=new.number)
+    name, is_there = work.server.name, work.home.has_version(model=work.model, version=new)
     facts = ServerFacts(
         name, version=context.backend.describe().version, free_disk_bytes=None if is_there else free_disk_bytes
     )

@@ -2,7 +2,7 @@
 
 from apps.deployments import services
 from apps.serving.errors import LoadPending, LoadStuck
-from worker.context import PATIENCE_S, Context
+from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
 from worker.steps import _stamps
 
@@ -27,7 +27,7 @@ def run(context: Context) -> Outcome:
         if not work.run.has_changed_server:
             services.note_change(work.run)
         try:
-            context.backend.load(work.model, config=work.config_of(new, versions), timeout_s=PATIENCE_S)
+            context.load(work.model, work.config_of(new, versions), versions=versions)
         except LoadPending:
             context.remember(is_pending=True)
             return Wait(POLL_S, f"{work.server.name} brings {work.model} up under another configuration")

@@ -12,7 +12,6 @@ from apps.common.keeping import error_document
 from apps.common.names import shadow_of
 from apps.deployments.errors import GoldenMismatch, ShadowFailed, ShadowTooSlow, ShadowUnmeasured, WarmupFailed
 from apps.deployments.selectors import Work
-from apps.fleet import repositories
 from apps.serving.errors import LoadRefused, LoadStuck
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
@@ -48,9 +47,8 @@ def _load(context: Context) -> Wait | None:
     work, new = context.work, context.new
     config = _config(work, new.config, new.number)
     try:
-        repositories.make_shadow(
-            work.root, model=work.model, number=new.number, config_text=work.config_format.render(config)
-        )
+        text = work.config_format.render(config)
+        work.home.stage_shadow(model=work.model, number=new.number, config_text=text)
         waiting = load_once(context, shadow_of(work.model), config, versions={new.number}, number=new.number)
     except LoadRefused as error:
         _fail(context, error, phase="cure")
@@ -98,7 +96,7 @@ def _unload(context: Context) -> Outcome:
             # It goes on unloading while the live load begins: nobody needs to wait for that. The last one takes the
             # directory away; where two are last at once, persist does.
             if not work.is_shadow_shared:
-                repositories.remove_shadow(work.root, model=work.model)
+                work.home.remove_shadow(model=work.model)
             return Done(context.recall("detail", {}))
         left = [n for n, e in context.entries(name).items() if e.state != Readiness.UNAVAILABLE]
         if left and _is_soon(context):
@@ -107,7 +105,7 @@ def _unload(context: Context) -> Outcome:
             return Wait(0.3, f"{work.server.name}: the stand-in is unloading")
     if not _is_stuck(context):
         # One that hangs keeps its directory: a server lists only what has one, and would hang unseen.
-        repositories.remove_shadow(work.root, model=work.model)
+        work.home.remove_shadow(model=work.model)
     raise _told(context, failed)
 
 

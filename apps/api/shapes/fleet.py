@@ -56,12 +56,14 @@ class RepositoryShape(Shape):
 
 
 class RepositoryAddition(Asked):
-    """A new repository: a directory that both Conch's workers and the servers can read."""
+    """A new repository: a directory that workers and servers share, or none where load calls bring the files."""
 
     name = serializers.CharField(max_length=300)
     environment = serializers.CharField(max_length=300)
-    path = serializers.CharField(max_length=1_024)
-    kind = serializers.CharField(required=False, max_length=16, help_text="posix")
+    path = serializers.CharField(
+        required=False, allow_blank=True, max_length=1_024, help_text="posix: the absolute path. inline: none."
+    )
+    kind = serializers.CharField(required=False, max_length=16, help_text="posix (the default) or inline")
 
 
 class ObservationShape(Shape):

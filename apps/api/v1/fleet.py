@@ -93,7 +93,7 @@ class Repositories(ApiView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """A directory from which the servers of one environment read their models."""
+        """Where the servers of one environment take their models from: a directory, or nothing but the load calls."""
         made = services.add_repository(self.actor(), **asked(RepositoryAddition, request))
         return self.created(self.shape(RepositoryShape, made))
 

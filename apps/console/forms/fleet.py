@@ -21,13 +21,23 @@ class EnvironmentForm(forms.Form):
 
 
 class RepositoryForm(forms.Form):
-    """A directory that servers read their models from."""
+    """Where servers take their models from."""
 
     name = forms.CharField(max_length=128)
     environment = forms.ChoiceField()
+    kind = forms.ChoiceField(
+        choices=[
+            ("posix", "A directory that workers and servers share"),
+            ("inline", "Nothing: every load call brings the files"),
+        ],
+        initial="posix",
+        help_text="Inline: up to 1 GiB a load. A server that restarts has nothing, until Conch loads it again.",
+    )
     path = forms.CharField(
+        required=False,
         max_length=1_000,
-        help_text="Absolute, as the Conch workers see it; the servers' --model-repository. One environment only.",
+        help_text="Of a directory: absolute, as the Conch workers see it; the servers' --model-repository. "
+        "One environment only. Inline has none.",
     )
 
     def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:

@@ -15,6 +15,7 @@ from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
+from apps.fleet.repositories import Home, open_home
 from apps.registry import selectors as registry
 from apps.registry.models import Sample, Version
 from apps.serving import backends
@@ -41,14 +42,14 @@ class Candidate:
 class Work:
     """One run with all it stands on, for one call of a step.
 
-    `before` is the configuration that a change of overlay replaces.
+    `before` is the configuration that a change of overlay replaces, `kept` the standby.
     """
 
     run: Run
     rollout: Rollout
     server: Server
     model: str
-    root: Path
+    home: Home
     load_deadline_s: int
     progress_deadline_s: int
     keep_standby: bool
@@ -57,7 +58,7 @@ class Work:
     old: Candidate | None
     new: Candidate | None
     before: Candidate | None = None
-    standby: int | None = None
+    kept: Candidate | None = None
     confirmed: frozenset[str] = field(default_factory=frozenset)
 
     @cached_property
@@ -91,7 +92,7 @@ class Work:
         if self.rollout.kind == RolloutKind.RETIRE:
             return {self.new.number}, {self.new.number}
         if self.rollout.kind == RolloutKind.RECONFIGURE:
-            kept = {self.new.number} | ({self.standby} if self.standby else set())
+            kept = {self.new.number} | ({self.kept.number} if self.kept else set())
             return kept, kept
         active = self.old.number if self.old else None
         return plan.sets_between(active, self.new.number, stands_beside=self.stands_beside, keep=self.keep_standby)
@@ -111,6 +112,11 @@ class Work:
         if self.before is None or self.new is None:
             return False
         return self.config_format.can_stand_beside(self.config_of(self.before, {1}), self.config_of(self.new, {1}))
+
+    def carried(self, versions: Collection[int]) -> Mapping[str, bytes]:
+        """The files that a load naming these versions must bring along, if any."""
+        known = {one.number: one for one in (self.kept, self.before, self.old, self.new) if one is not None}
+        return self.home.carried([known[number] for number in sorted(versions)])
 
     def config_of(self, candidate: Candidate, versions: set[int]) -> dict[str, Any]:
         """The configuration under which every load of the model names `versions`."""
@@ -150,7 +156,7 @@ def work(run_id: int) -> Work:
         rollout=rollout,
         server=run.server,
         model=run.model.name,
-        root=Path(run.server.repository.path),
+        home=open_home(run.server.repository),
         load_deadline_s=run.model.load_deadline_s,
         progress_deadline_s=RETIRE_DEADLINE_S if rollout.kind == RolloutKind.RETIRE else policy.progress_deadline_s,
         keep_standby=policy.standby_window_s > 0,
@@ -159,7 +165,7 @@ def work(run_id: int) -> Work:
         old=old,
         new=new,
         before=before,
-        standby=standby.number if standby else None,
+        kept=candidate(standby, proven, config_format, None),
         confirmed=frozenset(rollout.plan.get("confirmed", ())),
     )
 

@@ -1,31 +1,31 @@
-"""The door to a repository's directory. No database: paths and bytes only.
+"""Where servers take their models from, by kind. No database: places and bytes only.
 
-Nothing is written in place: files are staged beside the root, on the same file system, because a
-server lists every directory of the root as a model, hidden ones too. Then they are renamed in.
+A kind is a folder here that offers `Home`: how a version gets there, what a shadow is made of, what is left for a
+server that restarts alone, and how to tell what is loaded.
 """
 
-from apps.fleet.repositories.configs import read_config, remove_model_config, write_config
-from apps.fleet.repositories.removal import remove_versions
-from apps.fleet.repositories.root import check_root, free_bytes, listing, marker, sweep
-from apps.fleet.repositories.shadows import make_shadow, remove_shadow
-from apps.fleet.repositories.stamps import newest_stamp_ns, strange_entries
-from apps.fleet.repositories.versions import Published, has_version, publish_version
+from collections.abc import Mapping
 
-__all__ = [
-    "Published",
-    "check_root",
-    "free_bytes",
-    "has_version",
-    "listing",
-    "make_shadow",
-    "marker",
-    "newest_stamp_ns",
-    "publish_version",
-    "read_config",
-    "remove_model_config",
-    "remove_shadow",
-    "remove_versions",
-    "strange_entries",
-    "sweep",
-    "write_config",
-]
+from apps.common.text import printable
+from apps.fleet.errors import RepositoryKindUnknown
+from apps.fleet.repositories.inline import Inline
+from apps.fleet.repositories.posix import Directory
+from apps.fleet.repositories.protocol import Delivered, Delivery, Home, Kept, ReadsHere
+
+KINDS: Mapping[str, type[Home]] = {"posix": Directory, "inline": Inline}
+
+__all__ = ["KINDS", "Delivered", "Delivery", "Home", "Kept", "ReadsHere", "kind_of", "open_home"]
+
+
+def kind_of(name: str) -> type[Home]:
+    """The kind of that name, or RepositoryKindUnknown."""
+    if name not in KINDS:
+        raise RepositoryKindUnknown(
+            f"repository kind {printable(name, limit=40)!r} is not one of {', '.join(KINDS)}", field="kind"
+        )
+    return KINDS[name]
+
+
+def open_home(kept: Kept) -> Home:
+    """The repository as its row tells it; opening touches nothing."""
+    return kind_of(kept.kind)(kept.path)

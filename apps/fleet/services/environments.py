@@ -1,6 +1,5 @@
 """Environments and their repositories."""
 
-import os
 from pathlib import PurePosixPath
 
 from django.db import IntegrityError, transaction
@@ -9,13 +8,11 @@ from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.common.names import check_name
-from apps.common.text import printable
 from apps.fleet import selectors
-from apps.fleet.errors import BadPath, BadRank, NameTaken, PathTaken, RepositoryKindUnknown
+from apps.fleet.errors import BadRank, NameTaken, PathTaken
 from apps.fleet.models import Environment, Repository
+from apps.fleet.repositories import kind_of
 
-KINDS = ("posix",)
-PATH_CHARS = 1_000
 MAX_RANK = 1_000
 
 
@@ -63,13 +60,11 @@ def _check_rank(rank: int) -> None:
 
 
 @transaction.atomic
-def add_repository(actor: Actor, *, name: str, environment: str, path: str, kind: str = "posix") -> Repository:
-    """A directory that servers of one environment read their models from."""
+def add_repository(actor: Actor, *, name: str, environment: str, path: str = "", kind: str = "posix") -> Repository:
+    """Where servers of one environment take their models from: by kind a directory, or nothing but the load calls."""
     require(actor, "add_repository", environment)
     check_name(name, what="repository")
-    if kind not in KINDS:
-        raise RepositoryKindUnknown(f"repository kind {printable(kind, limit=40)!r} is not one of {', '.join(KINDS)}")
-    where = _clean_path(path)
+    where = kind_of(kind).clean_place(path, name=name)
     owner = selectors.get_environment(environment)
     _require_free_path(where)
     try:
@@ -88,15 +83,6 @@ def add_repository(actor: Actor, *, name: str, environment: str, path: str, kind
         kind=kind,
     )
     return repository
-
-
-def _clean_path(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not pure.is_absolute() or ".." in pure.parts or len(pure.parts) == 1 or len(path) > PATH_CHARS:
-        raise BadPath(f"{printable(path, limit=200)!r} is not the absolute path of a directory", field="path")
-    if not path.isprintable():
-        raise BadPath(f"{printable(path, limit=200)!r} holds control characters", field="path")
-    return os.path.normpath(pure)
 
 
 def _require_free_path(path: str) -> None:

@@ -1,7 +1,6 @@
 """Introducing a server: a worker asks it who it is, and the answer decides."""
 
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import move, try_move
 from apps.fleet import connecting, probe, selectors
 from apps.fleet.models import Server
+from apps.fleet.repositories import open_home
 from apps.fleet.services.observation import observe
 from apps.fleet.services.servers import INTRODUCE
 from apps.fleet.states import ServerState
@@ -63,7 +63,7 @@ def _claim(server_id: int, *, now: datetime) -> Server | None:
 def _ask(server: Server) -> tuple[ServerState, dict[str, Any]]:
     try:
         backend = connecting.connect(server)
-        found = probe.ask(backend, server=server.name, root=Path(server.repository.path))
+        found = probe.ask(backend, server=server.name, home=open_home(server.repository))
     except ControlPlaneError as error:
         return ServerState.REFUSED, error_document(error)
     return ServerState.ACTIVE, found.document()

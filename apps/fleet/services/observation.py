@@ -5,7 +5,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
-from pathlib import Path
 from types import MappingProxyType
 
 from django.db import transaction
@@ -17,6 +16,7 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet import connecting, probe, selectors
 from apps.fleet.errors import ServerNotAsked
 from apps.fleet.models import Observation, ObservedVersion, Server
+from apps.fleet.repositories import open_home
 from apps.fleet.services.sightings import Before, Known, keep_versions, touch
 from apps.fleet.states import ServerState
 from apps.serving.protocol import Readiness
@@ -75,7 +75,7 @@ def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[list[t
 
 def _look(server: Server, stamps: probe.Stamps) -> Outcome:
     try:
-        return probe.look(connecting.connect(server), root=Path(server.repository.path), stamps=stamps)
+        return probe.look(connecting.connect(server), home=open_home(server.repository), stamps=stamps)
     except ControlPlaneError as error:
         return error
 

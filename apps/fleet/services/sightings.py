@@ -131,7 +131,7 @@ def _judge(before: Before, known: Mapping[Key, Any], entries: Mapping[Key, Index
         ready=[
             restarts.key_of(*key)
             for key, row in known.items()
-            if row.state == Readiness.READY and _is_foreign(row, before)
+            if seen.tells_all and row.state == Readiness.READY and _is_foreign(row, before)
         ],
         listed={restarts.key_of(*key) for key in entries},
     )

@@ -49,6 +49,16 @@ def test_an_environment_a_repository_and_a_server_are_added(root: Client, tmp_pa
     assert "hunter2" not in root.get(server["Location"]).text + server.text + root.get("/api/v1/audit").text
 
 
+def test_a_repository_may_be_no_place_at_all(root: Client) -> None:
+    rows.environment()
+
+    added = send(root, "POST", "repositories", {"name": "edge", "environment": "prod", "kind": "inline"})
+    unknown = send(root, "POST", "repositories", {"name": "nfs", "environment": "prod", "kind": "nfs"})
+
+    assert (added.status_code, added.json()["kind"], added.json()["path"]) == (201, "inline", "inline:edge")
+    assert (unknown.status_code, unknown.json()["code"]) == (400, "repository_kind_unknown")
+
+
 def test_an_environments_policy_is_changed_in_part(root: Client) -> None:
     rows.environment()
 

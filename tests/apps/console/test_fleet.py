@@ -120,11 +120,23 @@ def test_an_environment_is_added_and_moved(boss: Client) -> None:
 
 
 def test_a_repository_in_another_is_refused_beside_its_field(rows: FleetRows, boss: Client) -> None:
-    answer = boss.post("/repositories/add/", {"name": "in", "environment": "prod", "path": "/srv/models/prod/in"})
+    answer = boss.post(
+        "/repositories/add/", {"name": "in", "environment": "prod", "kind": "posix", "path": "/srv/models/prod/in"}
+    )
 
     assert answer.status_code == 409
     assert "/srv/models/prod/in" in answer.content.decode()
     assert not Repository.objects.filter(name="in").exists()
+
+
+def test_a_repository_without_a_directory_is_added_and_shown_as_such(rows: FleetRows, boss: Client) -> None:
+    given = {"name": "edge", "environment": "prod", "kind": "inline", "path": ""}
+    boss.post("/repositories/add/", given)
+    refused = boss.post("/repositories/add/", given | {"name": "other", "path": "/srv/models/other"})
+
+    assert Repository.objects.get(name="edge").kind == "inline"
+    assert (refused.status_code, "has no path" in refused.content.decode()) == (400, True)
+    assert "none: load calls bring the files" in boss.get("/environments/").content.decode()
 
 
 def test_the_matrix_says_the_same_in_words(moving: Rollout, viewer: Client) -> None:

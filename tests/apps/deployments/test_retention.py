@@ -18,7 +18,7 @@ from apps.deployments import errors, selectors, services
 from apps.deployments.models import Ban, Placement, Rollout
 from apps.deployments.services.beginning import begin
 from apps.deployments.states import RolloutKind
-from apps.fleet import repositories
+from apps.fleet.repositories import posix as repositories
 from apps.registry import selectors as registry
 from apps.registry import services as registry_services
 from apps.registry.models import Alias, Artifact, Version

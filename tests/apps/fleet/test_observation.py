@@ -14,9 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.audit.models import Event
-from apps.fleet import connecting, repositories, selectors, services
+from apps.fleet import connecting, selectors, services
 from apps.fleet.models import Observation, ObservedVersion, Server
 from apps.fleet.probe import Sighting
+from apps.fleet.repositories import posix as repositories
 from apps.fleet.services.sightings import keep_versions
 from apps.serving.protocol import IndexEntry, Readiness
 from tests.apps.fleet.conftest import named

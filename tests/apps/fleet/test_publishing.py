@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from apps.common.names import BadName
-from apps.fleet import repositories
 from apps.fleet.errors import (
     ArtifactDamaged,
     RepositoryBroken,
@@ -17,6 +16,7 @@ from apps.fleet.errors import (
     SharedFileDiffers,
     VersionDiffers,
 )
+from apps.fleet.repositories import posix as repositories
 from tests.apps.fleet.conftest import stamps, tree
 from tests.factories.artifacts import SealedArtifact, artifact
 

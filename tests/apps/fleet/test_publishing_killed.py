@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from apps.fleet import repositories
+from apps.fleet.repositories import posix as repositories
 from tests.apps.fleet.conftest import tree
 from tests.factories.artifacts import SealedArtifact, artifact
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.fleet import repositories
+from apps.fleet.repositories import posix as repositories
 from apps.serving.connections import connection
 from apps.serving.protocol import Address
 from demo.parts.triton import Triton
@@ -21,7 +21,12 @@ from tests.factories.artifacts import artifact
 from tests.factories.triton_models import ask, config_text, python_model
 from tests.fixtures.tritons import StartTriton
 
-BEGIN = "import json, sys; from pathlib import Path; from apps.fleet import repositories as r; a = json.load(sys.stdin)"
+BEGIN = """\
+import json, sys
+from pathlib import Path
+from apps.fleet.repositories import posix as r
+a = json.load(sys.stdin)
+"""
 FOREVER = """
 for number in range(1, 10_000):
     r.publish_version(Path(a["root"]), model="demo", number=number, artifact=Path(a["artifact"]), files=a["files"])

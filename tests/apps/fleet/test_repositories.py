@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.fleet import repositories
 from apps.fleet.errors import RepositoryMissing, RepositoryNotWritable, RepositoryOnOwnMount, VersionNotPublished
+from apps.fleet.repositories import posix as repositories
 from tests.apps.fleet.conftest import stamps, tree
 
 

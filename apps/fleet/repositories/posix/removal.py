@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from apps.common.names import check_model_name
-from apps.fleet.repositories import disk
-from apps.fleet.repositories.configs import read_config
+from apps.fleet.repositories.posix import disk
+from apps.fleet.repositories.posix.configs import read_config
 
 
 def remove_versions(root: Path, *, gone: Mapping[str, Collection[int]]) -> list[str]:

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from apps.common.names import MAX_VERSION, check_name
-from apps.fleet.repositories import disk
-from apps.fleet.repositories.configs import CONFIG_FILE
+from apps.fleet.repositories.posix import disk
+from apps.fleet.repositories.posix.configs import CONFIG_FILE
 
 _EXACT = re.compile(r"[1-9][0-9]{0,18}")
 # Servers read leading digits, signs and blanks as a number: `2.tmp` becomes version 2 and hangs a load.

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from apps.common.names import check_model_name
-from apps.fleet.repositories import disk
+from apps.fleet.repositories.posix import disk
 
 CONFIG_FILE = "config.pbtxt"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from apps.common.names import check_model_name
 from apps.fleet.errors import ArtifactDamaged, SharedFileDiffers, VersionDiffers
-from apps.fleet.repositories import disk
+from apps.fleet.repositories.posix import disk
 
 BYTE_CODE = "__pycache__"
 VERSION_FOLDER, SHARED_FOLDER = "version", "shared"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from apps.common.names import SHADOW_SUFFIX
 from apps.fleet.errors import RepositoryMissing, RepositoryNotWritable, RepositoryOnOwnMount
-from apps.fleet.repositories import disk
+from apps.fleet.repositories.posix import disk
 
 MARKER_PREFIX = "conch_asks_"
 # Younger leftovers may be somebody's work of this moment.
