@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import boto3
+from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
@@ -17,15 +18,22 @@ from apps.common.text import printable
 
 Kind = type[ControlPlaneError]
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 30
+# What is larger is sent and copied in parts of this size, so many at once.
+PARTS = TransferConfig(multipart_threshold=64 << 20, multipart_chunksize=64 << 20, max_concurrency=4)
 _MISSING = frozenset({"NoSuchKey", "NoSuchBucket", "404"})
 _REFUSED = frozenset({"AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "401", "403"})
 _CHANGED = frozenset({"PreconditionFailed", "InvalidRange", "412", "416"})
 
 
-def client() -> Any:
-    """The client that the settings CONCH_S3_* make; one per process and settings. It tries each call once."""
+def client(*, endpoint_url: str = "", region: str = "") -> Any:
+    """The client that the settings CONCH_S3_* make, elsewhere if asked; one per process and settings.
+
+    It tries each call once.
+    """
     s3 = settings.CONCH["s3"]
-    return _client(s3["endpoint_url"], s3["region"], s3["access_key_id"], s3["secret_access_key"])
+    return _client(
+        endpoint_url or s3["endpoint_url"], region or s3["region"], s3["access_key_id"], s3["secret_access_key"]
+    )
 
 
 @cache

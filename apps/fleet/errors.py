@@ -83,7 +83,7 @@ class RepositoryKindUnknown(Invalid):
 
     code = "repository_kind_unknown"
     title = "Unknown kind of repository"
-    hint = "Use 'posix' for a directory that workers and servers share, or 'inline' where they share nothing."
+    hint = "Use 'posix' for a shared directory, 's3' for a bucket, 'inline' where workers and servers share nothing."
 
 
 class RepositoryElsewhere(Invalid):
@@ -128,6 +128,22 @@ class RepositoryNotWritable(ControlPlaneError):
     hint = "Workers must be able to write in the directory and in the one that holds it."
 
 
+class BucketMissing(RepositoryMissing):
+    """The bucket is not there, or an object in it went away."""
+
+    code = "bucket_missing"
+    title = "The bucket or the object is not there"
+    hint = "Check the bucket's name, endpoint and region."
+
+
+class BucketRefused(RepositoryNotWritable):
+    """The key may not do that in the bucket."""
+
+    code = "bucket_refused"
+    title = "The bucket refused it"
+    hint = "The key in CONCH_S3_ACCESS_KEY_ID needs to list, read, write and delete below the prefix."
+
+
 class RepositoryOnOwnMount(RepositoryNotWritable):
     """The directory is itself a mount point: nothing beside it lies on the same file system."""
 
@@ -161,6 +177,13 @@ class RepositoryBroken(ControlPlaneError):
     http_status = 503
     retryable = True
     title = "The repository could not be read or written"
+
+
+class UploadDamaged(RepositoryBroken):
+    """What was read back from the bucket is not what was sent; it was taken away again."""
+
+    code = "upload_damaged"
+    title = "The upload was damaged on its way"
 
 
 class InlineTooLarge(ControlPlaneError):

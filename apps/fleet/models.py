@@ -22,12 +22,16 @@ class Environment(models.Model):
 
 
 class Repository(models.Model):
-    """Where servers of one environment read their models from; `path` is as this machine sees it."""
+    """Where servers of one environment take their models from; `path` is a directory as this machine sees it, or a URL.
+
+    `settings` is what its kind needs besides, such as an endpoint; never a secret.
+    """
 
     name = models.CharField(max_length=128, unique=True)
     environment = models.ForeignKey(Environment, on_delete=models.PROTECT, related_name="repositories")
     kind = models.CharField(max_length=16, default="posix")
     path = models.CharField(max_length=1_024, unique=True)
+    settings = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ def make_world(
         *,
         is_fresh: bool = False,
         policy: dict[str, Any] | None = None,
-        kind: str = "posix",
+        home: dict[str, str] | None = None,
         **options: object,
     ) -> World:
         names = [f"prod-{position}" for position in range(1, servers + 1)]
@@ -52,7 +52,7 @@ def make_world(
             tritons = [first, *(start_triton(name, repository=first.repository, **options) for name in names[1:])]
         else:
             tritons = [triton_of(name, **options) for name in names]
-        return World.of("prod", f"m{next(_models)}", tritons, kind, **(policy or {}))
+        return World.of("prod", f"m{next(_models)}", tritons, home, **(policy or {}))
 
     return make
 

@@ -44,7 +44,7 @@ def look(world: World) -> None:
 
 
 def test_up_and_back_under_traffic_fails_no_request_and_restarts_nothing(make_world: MakeWorld) -> None:
-    world = make_world(kind="inline")
+    world = make_world(home={"kind": "inline"})
     golden(world.model)
     first = world.promote(world.upload())
     backend = connecting.connect(fleet.get_server("prod-1"))
@@ -69,7 +69,7 @@ def test_up_and_back_under_traffic_fails_no_request_and_restarts_nothing(make_wo
 
 
 def test_what_could_not_be_left_for_a_restart_is_said(make_world: MakeWorld) -> None:
-    world = make_world(kind="inline")
+    world = make_world(home={"kind": "inline"})
 
     rollout = world.promote(world.upload())
 
@@ -82,7 +82,7 @@ def test_what_could_not_be_left_for_a_restart_is_said(make_world: MakeWorld) -> 
 def test_a_version_that_does_not_start_is_told_with_the_servers_words_and_the_old_one_serves(
     make_world: MakeWorld,
 ) -> None:
-    world = make_world(kind="inline")
+    world = make_world(home={"kind": "inline"})
     golden(world.model)
     world.promote(world.upload())
 
@@ -98,7 +98,7 @@ def test_a_version_that_does_not_start_is_told_with_the_servers_words_and_the_ol
 
 
 def test_another_overlay_and_an_unload_need_no_repository_either(make_world: MakeWorld) -> None:
-    world = make_world(kind="inline")
+    world = make_world(home={"kind": "inline"})
     world.promote(world.upload())
     world.promote(world.upload())
 
@@ -119,7 +119,7 @@ def test_another_overlay_and_an_unload_need_no_repository_either(make_world: Mak
 
 
 def test_a_server_that_restarts_has_nothing_and_is_brought_back(make_world: MakeWorld) -> None:
-    world = make_world(kind="inline", is_fresh=True)
+    world = make_world(home={"kind": "inline"}, is_fresh=True)
     world.promote(world.upload())
     world.promote(world.upload())
     look(world)
@@ -139,7 +139,7 @@ def test_a_server_that_restarts_has_nothing_and_is_brought_back(make_world: Make
 
 
 def test_letting_go_of_a_standby_is_no_restart(make_world: MakeWorld) -> None:
-    world = make_world(kind="inline", is_fresh=True, policy={"standby_window_s": 0})
+    world = make_world(home={"kind": "inline"}, is_fresh=True, policy={"standby_window_s": 0})
     world.promote(world.upload())
     look(world)
 

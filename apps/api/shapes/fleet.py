@@ -51,6 +51,7 @@ class RepositoryShape(Shape):
     name = serializers.CharField()
     kind = serializers.CharField()
     path = serializers.CharField()
+    settings = serializers.DictField(help_text="Of s3: endpoint_url and region, where they are its own.")
     environment = serializers.CharField(source="environment.name")
     created_at = serializers.DateTimeField()
 
@@ -61,9 +62,14 @@ class RepositoryAddition(Asked):
     name = serializers.CharField(max_length=300)
     environment = serializers.CharField(max_length=300)
     path = serializers.CharField(
-        required=False, allow_blank=True, max_length=1_024, help_text="posix: the absolute path. inline: none."
+        required=False,
+        allow_blank=True,
+        max_length=1_024,
+        help_text="posix: the absolute path. s3: s3://bucket/prefix. inline: none.",
     )
-    kind = serializers.CharField(required=False, max_length=16, help_text="posix (the default) or inline")
+    kind = serializers.CharField(required=False, max_length=16, help_text="posix (the default), s3 or inline")
+    endpoint_url = serializers.CharField(required=False, allow_blank=True, max_length=300, help_text="s3 alone")
+    region = serializers.CharField(required=False, allow_blank=True, max_length=64, help_text="s3 alone")
 
 
 class ObservationShape(Shape):

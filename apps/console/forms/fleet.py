@@ -28,6 +28,7 @@ class RepositoryForm(forms.Form):
     kind = forms.ChoiceField(
         choices=[
             ("posix", "A directory that workers and servers share"),
+            ("s3", "A bucket that speaks S3"),
             ("inline", "Nothing: every load call brings the files"),
         ],
         initial="posix",
@@ -37,8 +38,16 @@ class RepositoryForm(forms.Form):
         required=False,
         max_length=1_000,
         help_text="Of a directory: absolute, as the Conch workers see it; the servers' --model-repository. "
-        "One environment only. Inline has none.",
+        "Of a bucket: s3://bucket/prefix. One environment only. Inline has none.",
     )
+    endpoint_url = forms.CharField(
+        label="S3 endpoint",
+        required=False,
+        max_length=300,
+        widget=forms.TextInput(attrs={"placeholder": "https://minio.example:9000"}),
+        help_text="Of a bucket alone; empty: the installation's own. Keys come from CONCH_S3_*.",
+    )
+    region = forms.CharField(label="S3 region", required=False, max_length=64)
 
     def __init__(self, *args: Any, environments: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -11,8 +11,9 @@ from apps.fleet.errors import RepositoryKindUnknown
 from apps.fleet.repositories.inline import Inline
 from apps.fleet.repositories.posix import Directory
 from apps.fleet.repositories.protocol import Delivered, Delivery, Home, Kept, ReadsHere
+from apps.fleet.repositories.s3 import Bucket
 
-KINDS: Mapping[str, type[Home]] = {"posix": Directory, "inline": Inline}
+KINDS: Mapping[str, type[Home]] = {"posix": Directory, "s3": Bucket, "inline": Inline}
 
 __all__ = ["KINDS", "Delivered", "Delivery", "Home", "Kept", "ReadsHere", "kind_of", "open_home"]
 
@@ -28,4 +29,4 @@ def kind_of(name: str) -> type[Home]:
 
 def open_home(kept: Kept) -> Home:
     """The repository as its row tells it; opening touches nothing."""
-    return kind_of(kept.kind)(kept.path)
+    return kind_of(kept.kind)(kept.path, kept.settings)

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from apps.fleet.errors import BadPath
 from apps.serving.protocol import IndexEntry, ServingBackend
 
 
 class Kept(Protocol):
-    """What a repository's row tells: its kind, and its place."""
+    """What a repository's row tells: its kind, its place, and what that kind needs besides."""
 
     kind: str
     path: str
+    settings: dict[str, Any]
 
 
 class Delivery(Protocol):
@@ -52,6 +54,14 @@ class ReadsHere:
     warnings: tuple[str, ...] = ()
 
 
+def no_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """For kinds that need nothing besides their place."""
+    given = sorted(name for name, value in settings.items() if value)
+    if given:
+        raise BadPath(f"this kind of repository has no {given[0]}", hint="Leave it empty.", field=given[0])
+    return {}
+
+
 class Home(Protocol):
     """One repository. Every call is safe to repeat; what a killed worker leaves is whole, or `sweep` removes it."""
 
@@ -61,11 +71,15 @@ class Home(Protocol):
     # Whether a server's index tells of loads under way, of failures, and of what was let go.
     tells_all: bool
 
-    def __init__(self, place: str) -> None: ...
+    def __init__(self, place: str, settings: Mapping[str, Any]) -> None: ...
 
     @classmethod
     def clean_place(cls, place: str, *, name: str) -> str:
         """The place as it is kept, BadPath when it cannot be one; `name` is the repository's own."""
+
+    @classmethod
+    def clean_settings(cls, settings: Mapping[str, str]) -> dict[str, str]:
+        """What this kind needs besides its place, as it is kept; BadPath when it cannot be used."""
 
     def prove(self, backend: ServingBackend, *, server: str, patience_s: float) -> ReadsHere:
         """The server's index, once it is sure that it takes its models from here; the error says why not."""

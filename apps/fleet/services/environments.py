@@ -60,16 +60,18 @@ def _check_rank(rank: int) -> None:
 
 
 @transaction.atomic
-def add_repository(actor: Actor, *, name: str, environment: str, path: str = "", kind: str = "posix") -> Repository:
-    """Where servers of one environment take their models from: by kind a directory, or nothing but the load calls."""
+def add_repository(
+    actor: Actor, *, name: str, environment: str, path: str = "", kind: str = "posix", **settings: str
+) -> Repository:
+    """Where servers of one environment take their models from: a directory, a bucket, or the load calls alone."""
     require(actor, "add_repository", environment)
     check_name(name, what="repository")
-    where = kind_of(kind).clean_place(path, name=name)
+    where, kept = kind_of(kind).clean_place(path, name=name), kind_of(kind).clean_settings(settings)
     owner = selectors.get_environment(environment)
     _require_free_path(where)
     try:
         with transaction.atomic():
-            repository = Repository.objects.create(name=name, environment=owner, path=where, kind=kind)
+            repository = Repository.objects.create(name=name, environment=owner, path=where, kind=kind, settings=kept)
     except IntegrityError as error:
         _require_free_path(where)
         raise NameTaken(f"there is a repository {name!r} already", field="name") from error
@@ -81,6 +83,7 @@ def add_repository(actor: Actor, *, name: str, environment: str, path: str = "",
         environment=environment,
         path=where,
         kind=kind,
+        **kept,
     )
     return repository
 

@@ -59,6 +59,18 @@ def test_a_repository_may_be_no_place_at_all(root: Client) -> None:
     assert (unknown.status_code, unknown.json()["code"]) == (400, "repository_kind_unknown")
 
 
+def test_a_repository_may_be_in_a_bucket_with_settings_of_its_own(root: Client, tmp_path: Path) -> None:
+    rows.environment()
+    asked = {"environment": "prod", "endpoint_url": "https://minio:9000"}
+
+    added = send(root, "POST", "repositories", asked | {"name": "eu", "kind": "s3", "path": "s3://models/eu/"})
+    wrong = send(root, "POST", "repositories", asked | {"name": "disk", "path": str(tmp_path)})
+
+    assert (added.status_code, added.json()["path"]) == (201, "s3://models/eu")
+    assert added.json()["settings"] == {"endpoint_url": "https://minio:9000"}
+    assert (wrong.status_code, wrong.json()["code"]) == (400, "bad_path")
+
+
 def test_an_environments_policy_is_changed_in_part(root: Client) -> None:
     rows.environment()
 

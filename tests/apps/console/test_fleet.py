@@ -139,6 +139,16 @@ def test_a_repository_without_a_directory_is_added_and_shown_as_such(rows: Fleet
     assert "none: load calls bring the files" in boss.get("/environments/").content.decode()
 
 
+def test_a_bucket_is_added_with_its_own_endpoint_and_shown_with_it(rows: FleetRows, boss: Client) -> None:
+    given = {"name": "eu", "environment": "prod", "kind": "s3", "path": "s3://models/eu"}
+    boss.post("/repositories/add/", given | {"endpoint_url": "http://minio:9000", "region": "eu"})
+    refused = boss.post("/repositories/add/", given | {"name": "other", "path": "s3://models/eu/inner"})
+
+    assert Repository.objects.get(name="eu").settings == {"endpoint_url": "http://minio:9000", "region": "eu"}
+    assert refused.status_code == 409
+    assert "at http://minio:9000" in boss.get("/environments/").content.decode()
+
+
 def test_the_matrix_says_the_same_in_words(moving: Rollout, viewer: Client) -> None:
     page = viewer.get("/").content.decode()
 

@@ -38,7 +38,7 @@ def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
         IndexEntry("m", None, Readiness.UNKNOWN, ""),
     ]
 
-    seen = probe.look(cast(ServingBackend, Odd((*odd, good))), home=Directory(str(tmp_path)))
+    seen = probe.look(cast(ServingBackend, Odd((*odd, good))), home=Directory(str(tmp_path), {}))
 
     assert seen.entries == (good,)
 
@@ -46,6 +46,6 @@ def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
 def test_counters_that_cannot_be_read_are_unknown_and_cost_nothing_else(tmp_path: Path) -> None:
     good = IndexEntry("m", 1, Readiness.READY, "")
 
-    seen = probe.look(cast(ServingBackend, Odd((good,))), home=Directory(str(tmp_path)))
+    seen = probe.look(cast(ServingBackend, Odd((good,))), home=Directory(str(tmp_path), {}))
 
     assert (seen.entries, seen.counters) == ((good,), None)

@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
+from tests.doubles.triton.bucket import refresh
 from tests.doubles.triton.refusals import INTERNAL, Refusal, failed_to_poll
 
 CONFIG = "config.pbtxt"
@@ -52,6 +53,7 @@ class Definition:
 
 def define(root: Path, name: str, *, override: str | None, files: Mapping[str, bytes]) -> Definition:
     """The model, or the refusal that says nothing more than that it could not be polled."""
+    refresh(root)
     folder = root / name
     if not files and not folder.is_dir():
         raise failed_to_poll(name)
@@ -69,6 +71,7 @@ def define(root: Path, name: str, *, override: str | None, files: Mapping[str, b
 
 def index(root: Path) -> list[str]:
     """Every directory, hidden ones too; one dangling link makes the whole of it fail."""
+    refresh(root)
     names = []
     for entry in os.scandir(root):
         if entry.is_symlink() and not os.path.exists(entry.path):
@@ -80,6 +83,7 @@ def index(root: Path) -> list[str]:
 
 def persisted(root: Path) -> list[str]:
     """Models a server can be told to load at its start."""
+    refresh(root)
     found = [file.parent.name for file in root.glob(f"*/{CONFIG}")]
     return sorted(name for name in found if not name.endswith(".shadow"))
 

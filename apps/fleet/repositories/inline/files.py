@@ -1,16 +1,15 @@
 """The files of a load call, read from the sealed artifacts and checked on the way."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable
 
 from apps.common.names import check_name
 from apps.fleet.errors import ArtifactDamaged, InlineTooLarge, SharedFileDiffers
+from apps.fleet.repositories.manifest import File, manifest_of
 from apps.fleet.repositories.protocol import Delivery
 
 # A protobuf message ends at 2 GiB, and a worker holds the call twice.
 MOST_BYTES = 1 << 30
-VERSION_FOLDER, SHARED_FOLDER = "version", "shared"
 
 
 def carried(versions: Iterable[Delivery]) -> dict[str, bytes]:
@@ -19,8 +18,8 @@ def carried(versions: Iterable[Delivery]) -> dict[str, bytes]:
     _require_room(kept)
     found: dict[str, bytes] = {}
     for version in kept:
-        for path, source, sha256 in _lines(version):
-            content = _read(source, sha256=sha256)
+        for path, file in manifest_of(version).items():
+            content = _read(file)
             if found.setdefault(path, content) != content:
                 raise SharedFileDiffers(f"{path}: version {version.number} has other content in it", path=path)
     return found
@@ -28,10 +27,10 @@ def carried(versions: Iterable[Delivery]) -> dict[str, bytes]:
 
 def check(version: Delivery) -> int:
     """How many bytes the version alone brings along, once it is sure that a load call can carry it."""
-    for path, source, sha256 in _lines(version):
+    for path, file in manifest_of(version).items():
         for part in path.split("/"):
             check_name(part, what="file")
-        _read(source, sha256=sha256)
+        _read(file)
     return _require_room([version])
 
 
@@ -46,23 +45,13 @@ def _require_room(versions: list[Delivery]) -> int:
     return total
 
 
-def _lines(version: Delivery) -> Iterator[tuple[str, Path, str]]:
-    """Where each file goes, where it lies, and what it must be."""
-    for line in version.files:
-        path = PurePosixPath(str(line["path"]))
-        if path.is_absolute() or ".." in path.parts:
-            raise ArtifactDamaged(f"its list of files names {str(path)[:200]!r}")
-        if path.parts[0] in (VERSION_FOLDER, SHARED_FOLDER):
-            inner = path.relative_to(path.parts[0])
-            target = inner if path.parts[0] == SHARED_FOLDER else str(version.number) / inner
-            yield target.as_posix(), version.artifact / path, str(line["sha256"])
-
-
-def _read(source: Path, *, sha256: str) -> bytes:
+def _read(file: File) -> bytes:
     try:
-        content = source.read_bytes()
+        content = file.source.read_bytes()
     except FileNotFoundError as error:
-        raise ArtifactDamaged(f"{source}: this file of the stored version is not there", path=str(source)) from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ArtifactDamaged(f"{source}: its SHA-256 is not the one it was stored with", path=str(source))
+        raise ArtifactDamaged(
+            f"{file.source}: this file of the stored version is not there", path=str(file.source)
+        ) from error
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise ArtifactDamaged(f"{file.source}: its SHA-256 is not the one it was stored with", path=str(file.source))
     return content

@@ -6,10 +6,11 @@ stays hot until it goes.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from apps.fleet.errors import BadPath
 from apps.fleet.repositories.inline import files
-from apps.fleet.repositories.protocol import Delivered, Delivery, ReadsHere
+from apps.fleet.repositories.protocol import Delivered, Delivery, ReadsHere, no_settings
 from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
 
 FORGETS = (
@@ -26,7 +27,7 @@ class Inline:
     forgets = FORGETS
     tells_all = False
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, settings: Mapping[str, Any]) -> None:
         self.place = place
 
     @classmethod
@@ -36,6 +37,11 @@ class Inline:
         if place not in ("", own):
             raise BadPath("an inline repository has no path: its versions travel inside the load calls", field="path")
         return own
+
+    @classmethod
+    def clean_settings(cls, settings: Mapping[str, str]) -> dict[str, str]:
+        """There are none."""
+        return no_settings(settings)
 
     def prove(self, backend: ServingBackend, *, server: str, patience_s: float) -> ReadsHere:
         """There is no place to share: a server that takes loads takes these too."""

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from apps.common.text import printable
 from apps.fleet.errors import BadPath
 from apps.fleet.repositories.posix import configs, removal, root, shadows, stamps, versions
-from apps.fleet.repositories.posix.proof import index_of_same_repository
-from apps.fleet.repositories.protocol import Delivered, Delivery, ReadsHere
+from apps.fleet.repositories.proof import index_of_same_repository
+from apps.fleet.repositories.protocol import Delivered, Delivery, ReadsHere, no_settings
 from apps.serving.protocol import IndexEntry, ServingBackend
 
 PATH_CHARS = 1_000
@@ -20,7 +21,7 @@ class Directory:
     forgets = ""
     tells_all = True
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, settings: Mapping[str, Any]) -> None:
         self.place, self.root = place, Path(place)
 
     @classmethod
@@ -33,10 +34,19 @@ class Directory:
             raise BadPath(f"{printable(place, limit=200)!r} holds control characters", field="path")
         return os.path.normpath(pure)
 
+    @classmethod
+    def clean_settings(cls, settings: Mapping[str, str]) -> dict[str, str]:
+        """There are none."""
+        return no_settings(settings)
+
     def prove(self, backend: ServingBackend, *, server: str, patience_s: float) -> ReadsHere:
         """A directory made just now must turn up in the server's index."""
         root.check_root(self.root)
-        return ReadsHere(index_of_same_repository(backend, server=server, root=self.root, patience_s=patience_s))
+        there, marker = set(root.listing(self.root)), root.marker(self.root)
+        index = index_of_same_repository(
+            backend, marker, server=server, place=self.place, there=there, patience_s=patience_s
+        )
+        return ReadsHere(index)
 
     def index(self, backend: ServingBackend) -> tuple[IndexEntry, ...]:
         """As the server tells it."""

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from apps.common.names import check_model_name, shadow_of
 from apps.fleet.errors import VersionNotPublished
+from apps.fleet.repositories.names import looks_like_version
 from apps.fleet.repositories.posix import disk
 from apps.fleet.repositories.posix.configs import CONFIG_FILE
-from apps.fleet.repositories.posix.stamps import is_shared, looks_like_version
+from apps.fleet.repositories.posix.stamps import is_shared
 
 
 def make_shadow(root: Path, *, model: str, number: int, config_text: str) -> Path:

@@ -1,16 +1,12 @@
 """What a server would see in a model's directory: time stamps, and names it would misread."""
 
 import os
-import re
 from pathlib import Path
 
-from apps.common.names import MAX_VERSION, check_name
+from apps.common.names import check_name
+from apps.fleet.repositories.names import is_version_name, looks_like_version
 from apps.fleet.repositories.posix import disk
 from apps.fleet.repositories.posix.configs import CONFIG_FILE
-
-_EXACT = re.compile(r"[1-9][0-9]{0,18}")
-# Servers read leading digits, signs and blanks as a number: `2.tmp` becomes version 2 and hangs a load.
-_LIKE = re.compile(r"[\s+\-._]*[vV]?[\s+\-._]*\d")
 
 
 def newest_stamp_ns(root: Path, *, model: str, number: int) -> int | None:
@@ -48,16 +44,6 @@ def _stamp(path: str) -> int:
 def is_shared(name: str) -> bool:
     """Whether an entry of a model's directory belongs to all its versions."""
     return name != CONFIG_FILE and not is_version_name(name)
-
-
-def is_version_name(name: str) -> bool:
-    """Whether a directory of that name is a version, in the exact decimal form."""
-    return bool(_EXACT.fullmatch(name)) and int(name) <= MAX_VERSION
-
-
-def looks_like_version(name: str) -> bool:
-    """Whether a server might read the name as a version, exact or not."""
-    return bool(_LIKE.match(name))
 
 
 def strange_entries(root: Path, *, model: str) -> list[str]:

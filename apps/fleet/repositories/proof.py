@@ -1,23 +1,27 @@
-"""Proving that a server reads this very directory: equal names alone would prove nothing."""
+"""Proving that a server reads this very repository: equal names alone would prove nothing."""
 
 import time
 from collections.abc import Collection
-from pathlib import Path
+from contextlib import AbstractContextManager
 
 from apps.common.text import printable
 from apps.fleet.errors import RepositoryDiffers
-from apps.fleet.repositories.posix.root import listing, marker
 from apps.serving.protocol import IndexEntry, ServingBackend
 
 MARKER_PAUSE_S = 0.2
 
 
 def index_of_same_repository(
-    backend: ServingBackend, *, server: str, root: Path, patience_s: float
+    backend: ServingBackend,
+    marker: AbstractContextManager[str],
+    *,
+    server: str,
+    place: str,
+    there: Collection[str],
+    patience_s: float,
 ) -> tuple[IndexEntry, ...]:
-    """The index, once a directory made just now turns up in it."""
-    there = set(listing(root))
-    with marker(root) as name:
+    """The index, once what `marker` makes there just now turns up in it; `there` is what lay there before."""
+    with marker as name:
         end = time.monotonic() + patience_s
         while True:
             index = backend.index()
@@ -25,11 +29,11 @@ def index_of_same_repository(
             if name in listed:
                 return tuple(entry for entry in index if entry.model != name)
             if time.monotonic() >= end:
-                raise _differs(server, root, there=there, listed=listed)
+                raise _differs(server, place, there=there, listed=listed)
             time.sleep(MARKER_PAUSE_S)
 
 
-def _differs(server: str, root: Path, *, there: Collection[str], listed: Collection[str]) -> RepositoryDiffers:
+def _differs(server: str, place: str, *, there: Collection[str], listed: Collection[str]) -> RepositoryDiffers:
     missing = sorted(name for name in there if name not in listed)
     extra = sorted(name for name in listed if name not in there)
     seen = []
@@ -38,7 +42,7 @@ def _differs(server: str, root: Path, *, there: Collection[str], listed: Collect
     if extra:
         seen.append(f"its index lists {len(extra)} that the directory does not have ({_some(extra)})")
     because = "; ".join(seen) or "a directory made there did not appear in its index"
-    return RepositoryDiffers(f"{server}: it does not read {root}: {because}", server=server, path=str(root))
+    return RepositoryDiffers(f"{server}: it does not read {place}: {because}", server=server, path=place)
 
 
 def _some(names: list[str]) -> str:
