@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from apps.common.text import printable
 from apps.registry.sources.errors import ReferenceInvalid
@@ -13,6 +13,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]")
 _USER = re.compile(r"//[^/]*@")
 _MLFLOW = re.compile(r"models:/(?P<name>[^/@]{1,250})/(?P<version>[0-9]{1,18})")
+_ON_THE_WIRE = "!#$%&'()*+,/:;=?@[]~"
 _DIGEST = re.compile(r"sha256:(?P<digest>[0-9a-f]{64})")
 
 
@@ -87,7 +88,8 @@ def _web(text: str) -> Reference:
         raise _invalid(text, "its host is not a host's name")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
     place = host + (f":{port}" if port not in {None, 443} else "")
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    # As on the wire; what is escaped already stays.
+    path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_ON_THE_WIRE)
     shown = f"https://{place}{parts.path or '/'}" + ("?..." if parts.query else "")
     return Reference(Kind.WEB, place, path, shown)
 

@@ -94,6 +94,8 @@ class Web:
         """The first address, when every one of them may be spoken to."""
         try:
             found = self.resolve(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError as error:
+            raise SourceRefused(f"{printable(host, limit=80)}: this can be no host's name") from error
         except OSError as error:
             raise SourceUnreachable(f"{host}: the name cannot be looked up: {error.strerror or error}") from error
         addresses = [str(entry[4][0]) for entry in found]

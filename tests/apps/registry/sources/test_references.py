@@ -16,6 +16,7 @@ from apps.registry.sources.references import parse
         ("https://Files.Example.org/a%20b.zip", "files.example.org", "/a%20b.zip", "a b.zip"),
         ("https://h:8443/x.tar.gz?token=t", "h:8443", "/x.tar.gz?token=t", "x.tar.gz"),
         ("https://h:443/x", "h", "/x", "x"),
+        ("https://h/modèle 3.zip?für=ß", "h", "/mod%C3%A8le%203.zip?f%C3%BCr=%C3%9F", "modèle 3.zip"),
         ("https://[2001:db8::1]:8443/x", "[2001:db8::1]:8443", "/x", "x"),
         ("/models/x.zip", "", "/models/x.zip", "x.zip"),
         ("models:/digits/3", "digits", "3", "3"),

@@ -129,6 +129,17 @@ def test_a_name_that_leads_inwards_is_refused_before_anything_is_sent(site: Site
     assert site.asked == []
 
 
+def test_a_name_that_is_none_is_refused_for_good(site: Site) -> None:
+    with pytest.raises(SourceRefused):
+        read(Web(Policy(hosts=("*.example.org",))), f"https://{'a' * 64}.example.org/x")
+
+
+def test_a_path_in_any_script_is_asked_for_as_browsers_do(site: Site) -> None:
+    site.file("/mod%C3%A8le", CONTENT)
+
+    assert read(Web(policy(site)), site.redirect("/x", "/mod\u00e8le"))[1] == CONTENT
+
+
 def test_every_address_of_a_name_must_be_allowed(site: Site) -> None:
     web = Web(policy(site), resolve=resolver("127.0.0.1", "192.168.0.1"))
 
