@@ -103,9 +103,8 @@ def _warm_ups(placement: Any) -> list[_WarmUp]:
 
 def _fitting_sample(placement: Any) -> Any:
     """The model's first sample that the live version can take, None where there is none."""
-    found = registry.samples(placement.model.name)
-    signature = placement.active.signature
-    return next((one for one in found if not fitting.misfits(one.inputs, one.outputs, signature)), None)
+    fit, _ = fitting.split(registry.samples(placement.model.name), placement.active)
+    return next(iter(fit), None)
 
 
 def _warm_inputs(placement: Any, kind: str, sample: Any) -> list[Tensor]:

@@ -1,5 +1,6 @@
 """Looks at a rollout's gates: Conch's own requests, then what Prometheus says. No transaction is open meanwhile."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ from apps.metrics.errors import PrometheusFailed
 from apps.metrics.gates import PROBE_FAILURES
 from apps.metrics.measuring import answered, measure
 from apps.metrics.verdicts import judge
-from apps.registry import samples
+from apps.registry import fitting, samples
 from apps.registry import selectors as registry
 from apps.serving import backends
 from apps.serving.errors import InferenceFailed
@@ -28,15 +29,17 @@ MOST_AT_ONCE = 16
 # Servers asked in one look; the next look asks the next ones.
 MOST_SERVERS = 32
 TIMEOUT_S = 5.0
+# So long the requests of one look may take in all: the claim on it must outlast them, however slow the model is.
+SENDING_S = 30.0
 _PROBED = (Signal.ERROR_RATIO, PROBE_FAILURES)
 
 
-def judge_rollout(rollout_id: int, *, now: datetime) -> None:
+def judge_rollout(rollout_id: int, *, now: datetime, sending_s: float = SENDING_S) -> None:
     """Judge every gate that is due; safe to deliver twice, or to be killed in."""
     todo = services.claim_look(rollout_id, now=now)
     if todo is None:
         return
-    _send_requests(todo, now=now)
+    _send_requests(todo, now=now, until_s=time.monotonic() + sending_s)
     now = timezone.now()
     judged = [
         judge(
@@ -59,7 +62,7 @@ class _Asking:
     requests: int
 
 
-def _send_requests(todo: ToJudge, *, now: datetime) -> None:
+def _send_requests(todo: ToJudge, *, now: datetime, until_s: float) -> None:
     """What Triton's counters cannot tell, and traffic where the policy allows it and there is too little."""
     asking = _asking(todo, now=now)
     inputs = _inputs(todo) if asking else []
@@ -67,7 +70,7 @@ def _send_requests(todo: ToJudge, *, now: datetime) -> None:
         return
     with ThreadPoolExecutor(min(MOST_AT_ONCE, len(asking)), thread_name_prefix="gate") as pool:
         # The asking threads use no database connection; a server that hangs holds up no other.
-        answers = list(pool.map(lambda one: _ask(todo, one, inputs), asking))
+        answers = list(pool.map(lambda one: _ask(todo, one, inputs, until_s=until_s), asking))
     services.record_probes(todo, [(one.server, one.kind, said) for one, said in zip(asking, answers, strict=True)])
 
 
@@ -104,21 +107,26 @@ def _lacking(todo: ToJudge, *, now: datetime) -> dict[str, int]:
 
 
 def _inputs(todo: ToJudge) -> list[list[Tensor]]:
-    """The model's samples, else zeros made from its configuration."""
-    found = [samples.to_tensors(sample.inputs) for sample in registry.samples(todo.subject.model)[:MOST_AT_ONCE]]
-    if found:
-        return found
-    zeros = backends.get(todo.servers[0].kind).CONFIG.example_inputs(todo.config)
+    """The model's samples that fit the version, else zeros made from its configuration; none where neither suits."""
+    config_format = backends.get(todo.servers[0].kind).CONFIG
+    if config_format.cannot_ask(todo.config):
+        return []
+    fit, _ = fitting.split(registry.samples(todo.subject.model), todo)
+    if fit:
+        return [samples.to_tensors(sample.inputs) for sample in fit[:MOST_AT_ONCE]]
+    zeros = config_format.example_inputs(todo.config)
     return [zeros] if zeros else []
 
 
-def _ask(todo: ToJudge, one: _Asking, inputs: list[list[Tensor]]) -> list[tuple[int | None, str]]:
+def _ask(todo: ToJudge, one: _Asking, inputs: list[list[Tensor]], *, until_s: float) -> list[tuple[int | None, str]]:
     """Latency in microseconds or the model's own words of failure, for each request that got an answer.
 
     A server that cannot be reached says nothing about the version: what it did not answer is not counted.
     """
     said: list[tuple[int | None, str]] = []
     for number in range(one.requests):
+        if time.monotonic() >= until_s:
+            break
         try:
             backend = connecting.connect(one.server)
             tensors = inputs[number % len(inputs)]

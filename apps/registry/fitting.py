@@ -1,10 +1,34 @@
 """Whether a sample can be sent to a version at all, by the version's signature. Pure."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 Entry = Mapping[str, Any]
 MOST = 20
+
+
+class Asked(Protocol):
+    """What is known of a version before it is asked: its signature and its configuration."""
+
+    @property
+    def signature(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    @property
+    def config(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+def split(samples: Iterable[Any], version: Asked) -> tuple[list[Any], list[str]]:
+    """The samples that the version can take, in order, and in words why it cannot take the others."""
+    can_be_ragged = is_ragged(version.config)
+    judged = [(one, misfits(one.inputs, one.outputs, version.signature, is_ragged=can_be_ragged)) for one in samples]
+    return [one for one, faults in judged if not faults], [
+        f"{one.name}: {faults[0]}" for one, faults in judged if faults
+    ]
+
+
+def is_ragged(config: Mapping[str, Any]) -> bool:
+    """Whether a version of that configuration takes inputs with different batches."""
+    return any(tensor.get("allow_ragged_batch") for tensor in config.get("input", ()))
 
 
 def misfits(

@@ -141,13 +141,9 @@ def fits(
     """Each of the newest ready versions with why the tensors do not fit it; no reason where they do."""
     ready = Version.objects.filter(model=model, state=VersionState.READY).order_by("-number")
     return {
-        number: fitting.misfits(inputs, outputs, signature, is_ragged=_is_ragged(config))
+        number: fitting.misfits(inputs, outputs, signature, is_ragged=fitting.is_ragged(config))
         for number, signature, config in ready.values_list("number", "signature", "config")[:JUDGED]
     }
-
-
-def _is_ragged(config: Mapping[str, Any]) -> bool:
-    return any(tensor.get("allow_ragged_batch") for tensor in config.get("input", ()))
 
 
 def due_captures(now: datetime) -> list[int]:

@@ -73,6 +73,29 @@ def test_a_member_that_spoils_the_ensemble_is_turned_back(make_world: Callable[.
     assert over.ready("prod-1") == {1}
 
 
+def test_golden_samples_of_the_ensemble_s_earlier_interface_turn_no_member_back(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world()
+    world.promote(world.upload())
+    over = ensemble_on(world)
+    rows = {"datatype": "FP32", "shape": [8, 4], "data": [1] * 32}
+    registry.add_sample(
+        COMMAND,
+        model=over.model,
+        name="many",
+        inputs=[{"name": "x", **rows}],
+        outputs=[{"name": "echo", **rows}],
+    )
+    smaller = ENSEMBLE.replace("max_batch_size: 8", "max_batch_size: 4")
+    over.promote(over.upload(config=smaller.format(name=over.model, member=world.model, version=-1)))
+
+    member = world.promote(world.upload())
+
+    assert member.state == "succeeded", world.told(member.pk)
+    assert member.runs.get(direction="forward").steps.get(name="ensembles").detail == {"ensembles": {over.model: 1}}
+
+
 def test_a_version_that_an_ensemble_names_is_not_let_go_of(make_world: Callable[..., World]) -> None:
     world = make_world()
     world.promote(world.upload())

@@ -3,9 +3,11 @@
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from apps.access.services import actor_of, add_user, grant_role
@@ -17,8 +19,10 @@ from demo.parts.prometheus import HttpDiscovery, Prometheus
 from demo.parts.triton import Triton
 from tests.apps.metrics.doubles import exporters
 from tests.demo.home import shared_home
+from tests.factories.triton_models import config_text
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World, step_once
+from worker.judging import judge_rollout
 
 pytestmark = pytest.mark.live
 
@@ -165,3 +169,44 @@ def walk_until(world: World, rollout_id: int, state: str, *, servers_done: int =
         if selectors.state_of(rollout_id) == state and done >= servers_done:
             return
         assert time.monotonic() < deadline, world.told(rollout_id)
+
+
+NARROW = config_text("{name}").replace("dims: [ 4 ]", "dims: [ 3 ]")
+PROBES = {"name": "probes", "signal": "probe_failures", "limit": 0, "window_s": 30, "every_s": 1, "minimum_samples": 1}
+
+
+def synthetic_made(world: World) -> int:
+    placement = selectors.get_placement(world.environment, world.model)
+    return sum(probe.kind == "synthetic" for probe in selectors.probes(placement, limit=500))
+
+
+def test_samples_of_another_interface_are_not_held_against_a_version(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.promote(world.upload())
+    registry.add_sample(
+        COMMAND,
+        model=world.model,
+        name="wide",
+        inputs=[{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 1, 1, 1]}],
+    )
+    services.update_environment(COMMAND, name=world.environment, final_bake_s=3, gates=[PROBES])
+
+    rollout = world.promote(world.upload(config=NARROW.replace("{name}", world.model)), confirm=["interface"])
+
+    assert rollout.state == "succeeded", world.told(rollout.pk)
+    assert verdicts(rollout.pk) == {"pass"}
+
+
+def test_a_slow_model_is_asked_no_longer_than_a_look_may_take(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    gates, synthetic = [{**ERRORS, **BRISK, "every_s": 600}], {"requests": 20}
+    services.update_environment(COMMAND, name=world.environment, final_bake_s=60, gates=gates, synthetic=synthetic)
+    number = world.upload(execute="time.sleep(0.2)")
+    rollout = services.promote(COMMAND, environment=world.environment, model=world.model, version=number)
+    while selectors.get_rollout(rollout.pk).baking_since is None:
+        step_once()
+    before = synthetic_made(world)
+
+    judge_rollout(rollout.pk, now=timezone.now() + timedelta(seconds=700), sending_s=1)
+
+    assert 1 <= synthetic_made(world) - before <= 8

@@ -8,6 +8,8 @@ import pytest
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.fleet import selectors as fleet
+from apps.registry import services as registry
+from tests.factories.triton_models import config_text
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World
 
@@ -56,6 +58,24 @@ def test_a_load_that_is_not_answered_is_no_pass(make_world: Callable[..., World]
     assert rollout.state == "rolled_back", world.told(rollout.pk)
     assert rollout.error["facts"]["cause"] == "shadow_unmeasured"
     assert "worn out" in rollout.error["message"]
+
+
+def test_samples_that_neither_side_takes_are_not_sent(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.upload(config=config_text(world.model).replace("dims: [ 4 ]", "dims: [ 3 ]"))
+    registry.add_sample(
+        COMMAND,
+        model=world.model,
+        name="narrow",
+        inputs=[{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 1, 1]}],
+    )
+    world.promote(world.upload())
+    with_load(requests=10, clients=1, ratio_limit=100.0)
+
+    rollout = world.promote(world.upload())
+
+    assert rollout.state == "succeeded", world.told(rollout.pk)
+    assert shadow_of(rollout).detail["load_requests"] == 10
 
 
 def test_the_first_version_has_nothing_to_be_held_against(make_world: Callable[..., World]) -> None:

@@ -15,7 +15,7 @@ from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments.errors import ShadowTooSlow, ShadowUnmeasured
 from apps.deployments.policy import ShadowLoad
-from apps.registry import samples
+from apps.registry import fitting, samples
 from apps.serving.protocol import Tensor
 from worker.context import Context
 
@@ -67,12 +67,15 @@ def compare(context: Context, shadow: str, load: ShadowLoad) -> dict[str, Any]:
 
 
 def _inputs(context: Context) -> list[list[Tensor]]:
-    """Every sample; without one, zeros made from the configuration, where the model takes them."""
-    kept = [samples.to_tensors(sample.inputs) for sample in context.work.samples]
+    """Every sample that both sides take; without one, zeros made from the configuration, where the model takes them."""
+    fit, _ = fitting.split(context.work.samples, context.new)
+    if context.work.old is not None:
+        fit, _ = fitting.split(fit, context.work.old)
+    kept = [samples.to_tensors(sample.inputs) for sample in fit]
     zeros = context.work.config_format.example_inputs(context.new.config)
     found = kept or ([zeros] if zeros else [])
     if not found:
-        raise ShadowUnmeasured(f"{context.work.model} has no sample to send, and takes no made-up inputs")
+        raise ShadowUnmeasured(f"{context.work.model} has no sample that both take, and takes no made-up inputs")
     return found
 
 

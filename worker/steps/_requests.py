@@ -41,7 +41,7 @@ def warm(context: Context, model: str, number: int) -> Warmth:
         except InferenceFailed as error:
             remark = printable(f"zeros are refused: {error.message}", limit=SHOWN_CHARS)
     takes_zeros = bool(zeros) and not remark
-    fit, _ = _fitting(context)
+    fit, _ = fitting.split(work.samples, new)
     for sample in fit[:MOST_SAMPLES]:
         try:
             latencies += [_ask(context, model, number, samples.to_tensors(sample.inputs)) for _ in range(2)]
@@ -60,7 +60,7 @@ def check_golden(context: Context, model: str, number: int) -> dict[str, Any]:
     reason = context.work.config_format.cannot_ask(context.new.config)
     if reason:
         return {"golden": 0, "unchecked": reason}
-    fit, unfit = _fitting(context)
+    fit, unfit = fitting.split(context.work.samples, context.new)
     golden = [sample for sample in fit if sample.is_golden]
     if not golden and any(sample.is_golden for sample in context.work.samples):
         raise GoldenMismatch(
@@ -74,18 +74,6 @@ def check_golden(context: Context, model: str, number: int) -> dict[str, Any]:
             reason="\n".join(found[:100]),
         )
     return {"golden": len(golden), **({"unfit": unfit} if unfit else {})}
-
-
-def _fitting(context: Context) -> tuple[list[Any], list[str]]:
-    """The model's samples that this version can take, and in words why it cannot take the others."""
-    signature = context.new.signature
-    is_ragged = any(tensor.get("allow_ragged_batch") for tensor in context.new.config.get("input", ()))
-    judged = [
-        (one, fitting.misfits(one.inputs, one.outputs, signature, is_ragged=is_ragged)) for one in context.work.samples
-    ]
-    return [one for one, faults in judged if not faults], [
-        f"{one.name}: {faults[0]}" for one, faults in judged if faults
-    ]
 
 
 def differences(context: Context, model: str, number: int, sample: Any) -> Iterable[str]:

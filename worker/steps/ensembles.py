@@ -1,6 +1,7 @@
 """Hold the live ensembles that the model is a member of against their own golden samples: clients ask those."""
 
 from apps.deployments.errors import EnsembleBroken
+from apps.registry import fitting
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
 from worker.steps._requests import differences
@@ -18,7 +19,8 @@ def run(context: Context) -> Outcome:
             if context.seconds_in_step() < READY_WITHIN_S:
                 return Wait(0.3, f"{work.server.name}: {ensemble.model} {ensemble.number} is not ready yet")
             raise _broken(context, ensemble.model, ensemble.number, ["it is no longer ready"])
-        golden = [sample for sample in samples if sample.is_golden]
+        fit = [] if work.config_format.cannot_ask(ensemble.config) else fitting.split(samples, ensemble)[0]
+        golden = [sample for sample in fit if sample.is_golden]
         found = [text for sample in golden for text in differences(context, ensemble.model, ensemble.number, sample)]
         if found:
             raise _broken(context, ensemble.model, ensemble.number, found)

@@ -1,7 +1,8 @@
 """Which models are made of others, read from the configurations of what is live."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from apps.deployments.models import Placement
 from apps.deployments.selectors.placements import without_large
@@ -16,11 +17,13 @@ KIND, ENSEMBLE_KEY = "triton", "ensemble_scheduling"
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """A live ensemble: its model, its active version, and the models it is made of."""
+    """A live ensemble: its model, its active version with its configuration, and the models it is made of."""
 
     model: str
     number: int
     members: tuple[Member, ...]
+    config: Mapping[str, Any]
+    signature: Mapping[str, Any]
 
     def pins(self, model: str) -> int | None:
         """The only version of `model` that it takes, None when it takes the highest one loaded."""
@@ -35,9 +38,17 @@ def members_of(version: Version) -> tuple[Member, ...]:
 def live_ensembles(environment: Environment) -> list[Ensemble]:
     """The ensembles that are live in an environment, by name."""
     live = Placement.objects.filter(environment=environment, active__config__has_key=ENSEMBLE_KEY)
-    live = live.select_related("model", "active").defer(*(set(without_large("active")) - {"active__config"}))
+    live = live.select_related("model", "active").defer(
+        *(set(without_large("active")) - {"active__config", "active__signature"})
+    )
     return [
-        Ensemble(placement.model.name, placement.active.number, members_of(placement.active))
+        Ensemble(
+            placement.model.name,
+            placement.active.number,
+            members_of(placement.active),
+            placement.active.config,
+            placement.active.signature,
+        )
         for placement in live.order_by("model__name")
         if placement.active is not None
     ]

@@ -37,6 +37,7 @@ class ToJudge:
     subject: Subject
     servers: tuple[Any, ...]
     config: Mapping[str, Any]
+    signature: Mapping[str, Any]
 
     def objective(self, gate: Gate) -> float | None:
         """What the model promises for this gate's signal."""
@@ -74,7 +75,7 @@ def claim_look(rollout_id: int, *, now: datetime) -> ToJudge | None:
         began_at=found.started_at or found.created_at,
     )
     gates = tuple(gate for gate, due_at in _due(found, policy).items() if due_at <= now)
-    return ToJudge(found, policy, claim, gates, subject, servers, found.to_version.config)
+    return ToJudge(found, policy, claim, gates, subject, servers, found.to_version.config, found.to_version.signature)
 
 
 def _replaced(rollout: Rollout) -> int | None:
