@@ -79,7 +79,7 @@ class RolloutRetry(ApiView):
     )
     @idempotent()
     def post(self, request: Request, rollout_id: int) -> Response:
-        """From the step that failed; a rollout that was paused for it goes on."""
+        """From the step that failed; a rollout that paused by itself goes on, one that somebody paused waits on."""
         rollout = services.retry_run(self.actor(), rollout=rollout_id, **asked(RunRetry, request))
         return self.started(self.shape(RolloutShape, rollout))
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.access.selectors import people_behind
 from apps.access.services import require
 from apps.audit.services import record
-from apps.common.actor import Actor
+from apps.common.actor import CLOCK, Actor
 from apps.common.dispatch import wake
 from apps.common.transitions import try_move
 from apps.deployments.errors import (
@@ -78,7 +78,10 @@ def approve(actor: Actor, *, rollout: int, reason: str) -> Rollout:
 
 
 def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollout:
-    """Try a failed server again from the step that failed; a rollout that was paused for it goes on."""
+    """Try a failed server again from the step that failed; a rollout that paused by itself goes on.
+
+    One that somebody has paused waits on, until somebody resumes it.
+    """
     found = _asked(actor, "retry_run", rollout, reason)
     runs = found.runs.select_related("server").filter(server__name=server, direction=RunDirection.FORWARD)
     run = runs.first()
@@ -86,13 +89,14 @@ def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollou
         raise RunNotRetryable(f"{found} has no server {server[:128]}", server=server[:128])
     now = timezone.now()
     with transaction.atomic():
-        state = Rollout.objects.select_for_update().values_list("state", flat=True).get(pk=found.pk)
-        if state not in GOING_ROLLOUT or run.state != RunState.FAILED:
-            raise RunNotRetryable(f"{server}: its run is {run.state}, {found} is {state}", state=state)
+        locked = Rollout.objects.select_for_update().only("state", "paused_by").get(pk=found.pk)
+        if locked.state not in GOING_ROLLOUT or run.state != RunState.FAILED:
+            raise RunNotRetryable(f"{server}: its run is {run.state}, {found} is {locked.state}", state=locked.state)
         _again(run)
         _record(actor, "retry_run", found, reason, server=server, error=run.error)
-        again = {"paused_at": None, "paused_by": "", "pause_reason": "", "due_at": now}
-        try_move(found, RolloutState.RUNNING, **again)
+        if locked.paused_by == CLOCK.name:
+            again = {"paused_at": None, "paused_by": "", "pause_reason": "", "due_at": now}
+            try_move(found, RolloutState.RUNNING, **again)
         wake("conch.advance_rollout", rollout_id=found.pk)
     return found
 

@@ -129,6 +129,18 @@ def test_a_policy_may_pause_at_a_failed_server_so_that_it_can_be_tried_again(row
     assert Run.objects.get(rollout=rollout, server__name="prod-1").attempts == 2
 
 
+def test_a_server_tried_again_does_not_end_a_pause_that_somebody_asked_for(rows: FleetRows) -> None:
+    rollout = ten(rows, parallel=2)
+    advance(rollout)
+    services.pause(COMMAND, rollout=rollout.pk, reason="the network is being changed")
+    finish(rollout, state="failed", most=1)
+
+    services.retry_run(COMMAND, rollout=rollout.pk, server="prod-1", reason="the disk is free again")
+
+    assert advance(rollout) == "paused"
+    assert states(rollout)[0] == "queued"
+
+
 def test_a_rollout_of_an_older_release_goes_one_server_after_another(rows: FleetRows) -> None:
     rollout = rows.rollout("digits", "prod", 1, 2, state="running")
     finish(rollout)
