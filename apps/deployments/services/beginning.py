@@ -93,7 +93,7 @@ def begin(
     )
     try:
         with transaction.atomic():
-            _lock(take_over)
+            lock(take_over)
             _require_unchanged(placement)
             _require_ready(to)
             busy = _take_over(take_over, rollout, now)
@@ -111,8 +111,8 @@ def begin(
     return rollout
 
 
-def _lock(moving: Rollout | None) -> None:
-    """Before the placement: whoever ends a rollout takes them in this order."""
+def lock(moving: Rollout | None) -> None:
+    """Hold what is moving, in the caller's transaction. Before the placement: whoever ends one takes them so."""
     if moving is not None:
         Rollout.objects.select_for_update().get(pk=moving.pk)
 

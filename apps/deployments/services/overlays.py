@@ -14,7 +14,7 @@ from apps.deployments.errors import OverlayUnchanged
 from apps.deployments.models import Overlay, Placement, Rollout
 from apps.deployments.selectors import overlays as shown
 from apps.deployments.selectors.placements import get_placement
-from apps.deployments.services.beginning import begin
+from apps.deployments.services.beginning import begin, lock
 from apps.deployments.services.conditions import refuse_if_down, refuse_if_moving, refuse_unknown, require_reason
 from apps.deployments.services.holds import HOLD, refuse_held
 from apps.deployments.states import RolloutKind
@@ -62,6 +62,7 @@ def set_overlay(
     servers = _servers(environment, skip)
     effect = shown.effect(placement, cleaned)
     with transaction.atomic():
+        lock(take_over)
         overlay = _keep(actor, placement, cleaned, reason)
         rollout = begin(
             actor,

@@ -1,12 +1,16 @@
 """Another configuration in one environment, over REST."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from apps.deployments.models import Overlay, Placement, Rollout
+from apps.registry.models import Version
 from tests.apps.api import rows
 from tests.apps.api.conftest import Callers
 
@@ -46,6 +50,20 @@ def test_setting_one_starts_a_rollout_of_the_same_version(ci: Client, live: Plac
     assert (told["kind"], told["from_version"], told["to_version"]) == ("reconfigure", 1, 1)
     assert (told["from_overlay"], told["to_overlay"], told["reason"]) == (None, 1, "the queue is long")
     assert told["runs"][0]["recipe"] == ["preflight", "shadow", "reconfigure", "await_ready", "verify"]
+
+
+def test_what_heals_is_taken_over_from_in_the_order_in_which_it_ends(ci: Client, live: Placement) -> None:
+    healing = rows.rollout(live, to=Version.objects.get(), state="running")
+    Rollout.objects.update(kind="heal")
+
+    with CaptureQueriesContext(connection) as asked:
+        answer = send(ci, "overlays", {"document": BATCHING, "reason": "the queue is long"})
+
+    locked = [one["sql"] for one in asked if "FOR UPDATE" in one["sql"]]
+    first = [name for sql in locked for name in re.findall(r'FROM "deployments_(rollout|placement)"', sql)][:2]
+    healing.refresh_from_db()
+    assert answer.status_code == 202, answer.content
+    assert (first, healing.state) == (["rollout", "placement"], "failed")
 
 
 def test_the_same_request_again_starts_nothing_again(ci: Client, live: Placement) -> None:
