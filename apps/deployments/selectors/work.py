@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Subquery
 
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
@@ -198,8 +198,11 @@ def proven_warmups(version_ids: Collection[int | None]) -> dict[int, list[dict[s
     passed = StepRun.objects.filter(
         name="shadow",
         state=StepState.SUCCEEDED,
-        run__rollout__to_version__in=[pk for pk in version_ids if pk is not None],
+        run__rollout__to_version=OuterRef("pk"),
         run__direction=RunDirection.FORWARD,
     )
-    rows = passed.order_by("finished_at").values_list("run__rollout__to_version", "detail")
-    return {version_id: list(detail.get("warmup", [])) for version_id, detail in rows if version_id is not None}
+    # Every server has passed one: only the last of them is read.
+    last = Subquery(passed.order_by("-finished_at", "-pk").values("detail")[:1])
+    versions = Version.objects.filter(pk__in=[pk for pk in version_ids if pk is not None])
+    rows = versions.annotate(shadow=last).filter(shadow__isnull=False).values_list("pk", "shadow")
+    return {version_id: list(detail.get("warmup", [])) for version_id, detail in rows}
