@@ -19,7 +19,7 @@ def sweep_artifacts() -> int:
     for artifact_id in list(Artifact.objects.filter(versions__isnull=True).values_list("pk", flat=True)):
         with transaction.atomic():
             # A version that is accepted right now holds the row by its foreign key: it is waited for, and seen.
-            Artifact.objects.select_for_update().get(pk=artifact_id)
+            list(Artifact.objects.select_for_update().filter(pk=artifact_id).values_list("pk"))
             Artifact.objects.filter(pk=artifact_id, versions__isnull=True).delete()
     store = selectors.store()
     found = orphaned_artifacts()
