@@ -21,10 +21,17 @@ def get_token(token_id: int) -> ApiToken:
 
 
 def people_behind(kind: str, name: str) -> frozenset[str]:
-    """Who speaks when this actor does: the person, or whoever issued a token of that name."""
+    """Who speaks when this actor does: the person, or whoever issued a token of that name, through tokens as well."""
     if kind != "token":
         return frozenset({name})
-    return frozenset(ApiToken.objects.filter(name=name).values_list("issued_by", flat=True)) | {f"token {name}"}
+    tokens, people, unfollowed = set[str](), set[str](), {name}
+    while unfollowed:
+        tokens |= unfollowed
+        issuers = set(ApiToken.objects.filter(name__in=unfollowed).values_list("issued_by", flat=True))
+        people |= issuers
+        # What issued a token may be a token itself: only its name was kept.
+        unfollowed = issuers - tokens
+    return frozenset(people | {f"token {token}" for token in tokens})
 
 
 def users() -> QuerySet[User]:

@@ -21,18 +21,20 @@ def move(row: Any, to: str, **fields: Any) -> None:
     workers moving the same row one gets `IllegalTransition`.
     """
     if not try_move(row, to, **fields):
-        current = type(row).objects.values_list("state", flat=True).filter(pk=row.pk).first()
-        raise IllegalTransition(f"{row}: cannot go from {current} to {to}", state=current, to=str(to))
+        raise IllegalTransition(f"{row}: cannot go from {row.state} to {to}", state=row.state, to=str(to))
 
 
 def try_move(row: Any, to: str, **fields: Any) -> bool:
-    """As `move`, but answers False when the row is not in a state that allows it."""
+    """As `move`, but answers False when the row is not in a state that allows it; `row.state` is what it is then."""
     allowed = sources(row.MOVES, to)
     changed = type(row).objects.filter(pk=row.pk, state__in=allowed).update(state=to, **fields)
     if changed:
         row.state = to
         for name, value in fields.items():
             setattr(row, name, value)
+    else:
+        # Somebody else was first: whoever tells of it must not tell the state from before.
+        row.state = type(row).objects.values_list("state", flat=True).filter(pk=row.pk).first() or row.state
     return bool(changed)
 
 

@@ -101,8 +101,9 @@ class Freeze(_Part):
     @model_validator(mode="after")
     def _opens(self) -> Self:
         length = timedelta(seconds=self.duration_s)
-        begins = list(islice(CronSim(self.cron, datetime(2026, 1, 1, tzinfo=ZoneInfo(self.zone))), _MOST_WINDOWS))
-        if len(begins) > 1 and all(later - earlier <= length for earlier, later in pairwise(begins)):
+        begins = islice(CronSim(self.cron, datetime(2026, 1, 1, tzinfo=ZoneInfo(self.zone))), _MOST_WINDOWS)
+        # The first gap answers: 400 beginnings of a leap day are 1,600 years of counting.
+        if not any(later - earlier > length for earlier, later in pairwise(begins)):
             raise ValueError("it never ends: duration_s must be shorter than from one beginning to the next")
         return self
 

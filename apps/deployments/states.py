@@ -108,6 +108,8 @@ ACTIVE_ROLLOUT = (R.UNAPPROVED, R.QUEUED, R.RUNNING, R.PAUSED, R.REVERTING)
 IN_WAVES = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
 # Those that go on by themselves; the others wait for somebody.
 MOVING_ROLLOUT = (R.QUEUED, R.RUNNING, R.REVERTING)
+# Those that may still pass a gate.
+FORWARD_ROLLOUT = (R.UNAPPROVED, R.QUEUED, R.RUNNING, R.PAUSED)
 # Those in which a run that was begun goes on.
 GOING_ROLLOUT = (R.RUNNING, R.PAUSED)
 ACTIVE_RUN = (U.QUEUED, U.RUNNING)

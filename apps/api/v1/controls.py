@@ -57,12 +57,14 @@ class RolloutApproval(ApiView):
             errors.RolloutUnknown,
             errors.ApprovalByAuthor,
             errors.ApprovalNotNeeded,
+            errors.PromotionsFrozen,
+            errors.NotProvenElsewhere,
             errors.ReasonMissing,
         ],
     )
     @idempotent()
     def post(self, request: Request, rollout_id: int) -> Response:
-        """Let a promotion begin that somebody else asked for."""
+        """Let a promotion begin that somebody else asked for; a freeze that opened meanwhile holds for it too."""
         rollout = services.approve(self.actor(), rollout=rollout_id, **asked(ReasonShape, request))
         return self.started(self.shape(RolloutShape, rollout))
 
@@ -92,7 +94,7 @@ class RolloutGateSkip(ApiView):
         takes=GateSkip,
         gives=RolloutShape,
         status=202,
-        errors=[errors.RolloutUnknown, errors.GateUnknown, errors.ReasonMissing],
+        errors=[errors.RolloutUnknown, errors.GateUnknown, errors.GateTooLate, errors.ReasonMissing],
     )
     @idempotent()
     def post(self, request: Request, rollout_id: int) -> Response:

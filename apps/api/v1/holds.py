@@ -19,7 +19,7 @@ class PlacementHold(ApiView):
         "Hold a placement",
         takes=ReasonShape,
         gives=PlacementShape,
-        errors=[errors.PlacementUnknown, errors.ReasonMissing],
+        errors=[errors.PlacementUnknown, errors.ReasonMissing, errors.RolloutActive],
     )
     @idempotent()
     def post(self, request: Request, environment: str, name: str) -> Response:

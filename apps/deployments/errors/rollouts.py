@@ -50,6 +50,13 @@ class GateUnknown(NotFound):
     title = "No such gate"
 
 
+class GateTooLate(Conflict):
+    """The rollout has ended or goes back: there is no gate for it to pass."""
+
+    code = "gate_too_late"
+    title = "This rollout passes no gate any more"
+
+
 class RolloutNotPausable(Conflict):
     """Only a promotion that moves can be paused."""
 

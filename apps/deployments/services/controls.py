@@ -1,5 +1,6 @@
 """What people may do with a promotion on its way; each is a right of its own, and each asks why."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +15,7 @@ from apps.common.transitions import try_move
 from apps.deployments.errors import (
     ApprovalByAuthor,
     ApprovalNotNeeded,
+    GateTooLate,
     GateUnknown,
     ReasonMissing,
     RolloutNotPausable,
@@ -21,10 +23,20 @@ from apps.deployments.errors import (
     RunNotRetryable,
 )
 from apps.deployments.models import Rollout, Run, StepRun
-from apps.deployments.selectors.policies import rollout_policy
+from apps.deployments.selectors.policies import policy_of, rollout_policy
 from apps.deployments.selectors.rollouts import get_rollout
+from apps.deployments.services.conditions import refuse_frozen, refuse_unproven
 from apps.deployments.services.pausing import hold_still
-from apps.deployments.states import GOING_ROLLOUT, IN_WAVES, RolloutState, RunDirection, RunState, StepState
+from apps.deployments.states import (
+    FORWARD_ROLLOUT,
+    GOING_ROLLOUT,
+    IN_WAVES,
+    RolloutKind,
+    RolloutState,
+    RunDirection,
+    RunState,
+    StepState,
+)
 
 
 def pause(actor: Actor, *, rollout: int, reason: str) -> Rollout:
@@ -44,8 +56,8 @@ def resume(actor: Actor, *, rollout: int, reason: str) -> Rollout:
     now = timezone.now()
     again: dict[str, Any] = {"baking_since": now} if found.baking_since else {}
     with transaction.atomic():
-        is_paused = Rollout.objects.select_for_update().filter(pk=found.pk, state=RolloutState.PAUSED).exists()
-        if not is_paused or not try_move(
+        found.state = Rollout.objects.select_for_update().values_list("state", flat=True).get(pk=found.pk)
+        if found.state != RolloutState.PAUSED or not try_move(
             found,
             RolloutState.RUNNING,
             paused_at=None,
@@ -62,19 +74,30 @@ def resume(actor: Actor, *, rollout: int, reason: str) -> Rollout:
 
 
 def approve(actor: Actor, *, rollout: int, reason: str) -> Rollout:
-    """Let a promotion begin that somebody else asked for."""
+    """Let a promotion begin that somebody else asked for, unless by now none may begin there."""
     found = _asked(actor, "approve", rollout, reason)
+    if found.state != RolloutState.UNAPPROVED:
+        raise ApprovalNotNeeded(f"{found} is {found.state}", state=found.state)
     if people_behind(actor.kind, actor.name) & people_behind(found.actor_kind, found.actor):
         raise ApprovalByAuthor(f"{found} was asked for by {found.actor}, or with a token of theirs", actor=found.actor)
     now = timezone.now()
+    _refuse_to_begin(found, now=now)
     with transaction.atomic():
-        if found.state != RolloutState.UNAPPROVED or not try_move(
-            found, RolloutState.QUEUED, approved_at=now, approved_by=actor.name, due_at=now
-        ):
+        if not try_move(found, RolloutState.QUEUED, approved_at=now, approved_by=actor.name, due_at=now):
             raise ApprovalNotNeeded(f"{found} is {found.state}", state=found.state)
         _record(actor, "approve", found, reason)
         wake("conch.advance_rollout", rollout_id=found.pk)
     return found
+
+
+def _refuse_to_begin(rollout: Rollout, *, now: datetime) -> None:
+    """A promotion can wait for days; what the policy in force says of its beginning counts when it begins."""
+    if rollout.kind != RolloutKind.PROMOTE or rollout.to_version is None:
+        return
+    home = rollout.placement.environment
+    policy = policy_of(home)
+    refuse_frozen(policy, home.name, now=now)
+    refuse_unproven(policy, rollout.to_version, now=now)
 
 
 def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollout:
@@ -117,6 +140,8 @@ def skip_gate(actor: Actor, *, rollout: int, gate: str, reason: str) -> Rollout:
         raise GateUnknown(f"{found} has no gate {gate[:40]!r}; it has: {', '.join(names) or 'none'}")
     with transaction.atomic():
         row = Rollout.objects.select_for_update().get(pk=found.pk)
+        if row.state not in FORWARD_ROLLOUT:
+            raise GateTooLate(f"{found} is {row.state}: it passes no gate any more", state=row.state)
         skipped = {**row.skipped_gates, gate: {"by": actor.name, "reason": reason, "at": timezone.now().isoformat()}}
         Rollout.objects.filter(pk=found.pk).update(skipped_gates=skipped, due_at=timezone.now())
         _record(actor, "skip_gate", found, reason, gate=gate)

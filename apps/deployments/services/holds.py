@@ -12,17 +12,29 @@ from apps.common.actor import Actor
 from apps.deployments.errors import PlacementHeld, PlacementNotHeld, ReasonMissing
 from apps.deployments.models import Placement
 from apps.deployments.selectors.placements import get_placement
+from apps.deployments.selectors.rollouts import active_rollout
+from apps.deployments.services.beginning import rollout_active
+from apps.deployments.states import IN_WAVES, RolloutKind
 
 HOLD = "hold"
+_MOVES_AWAY = (*IN_WAVES, RolloutKind.UNLOAD)
 _FREE = {"held_at": None, "held_by": "", "hold_reason": ""}
 
 
 def hold(actor: Actor, *, environment: str, model: str, reason: str) -> Placement:
-    """Keep everything but rollbacks from moving what is live there, until somebody lets go."""
+    """Keep everything but rollbacks from moving what is live there, until somebody lets go.
+
+    RolloutActive while something moves it away already: a hold that says nothing moves would not be true.
+    """
     require(actor, "hold", environment)
     placement = get_placement(environment, model)
     _require_reason(reason, f"holding {placement}")
     with transaction.atomic():
+        # Whatever begins takes this lock too.
+        Placement.objects.select_for_update().get(pk=placement.pk)
+        moving = active_rollout(placement)
+        if moving is not None and moving.kind in _MOVES_AWAY:
+            raise rollout_active(moving)
         keep_held(actor, placement, reason=reason, now=timezone.now())
         _record(actor, "hold", placement, reason=reason)
     return placement

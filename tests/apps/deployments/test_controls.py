@@ -9,7 +9,8 @@ from apps.access.services import actor_of, add_user, authenticate, grant_role, i
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND, Actor
 from apps.common.errors import NotAllowed
-from apps.deployments import errors, services
+from apps.common.transitions import try_move
+from apps.deployments import errors, selectors, services
 from apps.deployments.models import Rollout
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import live_since
@@ -24,6 +25,10 @@ def person(name: str, role: str = "operator") -> Actor:
 def promoted(actor: Actor = COMMAND, **policy: object) -> Rollout:
     services.change_policy(COMMAND, environment="prod", document=policy)
     return services.promote(actor, environment="prod", model="digits", version=2)
+
+
+def frozen_today() -> dict[str, object]:
+    return {"cron": "0 0 * * *", "duration_s": 86_399, "reason": "release week"}
 
 
 def advance(rollout: Rollout) -> str:
@@ -106,6 +111,67 @@ def test_a_token_of_the_author_is_the_author(rows: FleetRows) -> None:
         services.approve(authenticate(secret, address=""), rollout=rollout.pk, reason="by machine")
 
 
+def test_a_token_issued_by_a_token_of_the_author_is_the_author(rows: FleetRows) -> None:
+    alice = person("alice", "admin")
+    _, first = issue_token(alice, name="ci", scopes=["admin"], expires_at=None)
+    _, second = issue_token(authenticate(first, address=""), name="ci-2", scopes=["deploy"], expires_at=None)
+    rollout = promoted(alice, approval="another")
+
+    with pytest.raises(errors.ApprovalByAuthor):
+        services.approve(authenticate(second, address=""), rollout=rollout.pk, reason="by another machine")
+
+
+def test_a_token_cannot_approve_through_one_that_it_issued(rows: FleetRows) -> None:
+    _, first = issue_token(person("alice", "admin"), name="ci", scopes=["admin"], expires_at=None)
+    ci = authenticate(first, address="")
+    _, second = issue_token(ci, name="ci-2", scopes=["deploy"], expires_at=None)
+    rollout = promoted(ci, approval="another")
+
+    with pytest.raises(errors.ApprovalByAuthor):
+        services.approve(authenticate(second, address=""), rollout=rollout.pk, reason="by another machine")
+
+
+def test_an_approval_does_not_begin_what_was_frozen_meanwhile(rows: FleetRows) -> None:
+    rollout = promoted(person("alice"), approval="another")
+    services.change_policy(COMMAND, environment="prod", document={"freeze": [frozen_today()]})
+
+    with pytest.raises(errors.PromotionsFrozen, match="release week"):
+        services.approve(person("bob"), rollout=rollout.pk, reason="read the diff")
+
+    assert advance(rollout) == "unapproved"
+
+
+def test_an_approval_does_not_begin_what_was_rolled_back_elsewhere_meanwhile(rows: FleetRows) -> None:
+    rows.environment("staging")
+    rollout = promoted(person("alice"), approval="another")
+    services.change_policy(COMMAND, environment="prod", document={"after": {"environment": "staging"}})
+
+    with pytest.raises(errors.NotProvenElsewhere):
+        services.approve(person("bob"), rollout=rollout.pk, reason="read the diff")
+
+    assert advance(rollout) == "unapproved"
+
+
+def test_who_approves_what_has_ended_is_told_so_first(rows: FleetRows) -> None:
+    alice = person("alice")
+    rollout = promoted(alice, approval="another")
+    services.abort(COMMAND, rollout=rollout.pk, reason="not today")
+
+    with pytest.raises(errors.ApprovalNotNeeded, match="reverting"):
+        services.approve(alice, rollout=rollout.pk, reason="too late")
+
+
+def test_who_comes_second_is_told_what_the_first_has_done(rows: FleetRows) -> None:
+    rollout = promoted()
+    advance(rollout)
+    of_another = Rollout.objects.get(pk=rollout.pk)
+
+    has_paused = try_move(rollout, "paused"), try_move(of_another, "paused")
+
+    assert has_paused == (True, False)
+    assert of_another.state == "paused"
+
+
 def test_what_waits_for_nobody_cannot_be_approved(rows: FleetRows) -> None:
     rollout = promoted(person("alice"))
 
@@ -136,6 +202,36 @@ def test_only_a_gate_of_the_policy_can_be_skipped(rows: FleetRows) -> None:
 
     with pytest.raises(errors.GateUnknown, match="it has: none"):
         services.skip_gate(COMMAND, rollout=rollout.pk, gate="p99", reason="in a hurry")
+
+
+def test_a_gate_cannot_be_skipped_once_the_rollout_goes_back(rows: FleetRows) -> None:
+    gate = {"name": "errors", "signal": "error_ratio", "limit": 0.01}
+    rollout = promoted(gates=[gate], final_bake_s=60)
+    services.abort(COMMAND, rollout=rollout.pk, reason="not today")
+
+    with pytest.raises(errors.GateTooLate, match="reverting"):
+        services.skip_gate(COMMAND, rollout=rollout.pk, gate="errors", reason="too late")
+
+    assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["abort", "promote"]
+
+
+@pytest.mark.parametrize("state", ["unapproved", "queued", "running", "paused"])
+def test_what_is_moved_away_cannot_be_held_as_if_it_stayed(rows: FleetRows, state: str) -> None:
+    rows.rollout("digits", "prod", 1, 2, state=state)
+
+    with pytest.raises(errors.RolloutActive, match=state):
+        services.hold(COMMAND, environment="prod", model="digits", reason="keep version 1")
+
+    assert selectors.get_placement("prod", "digits").held_at is None
+
+
+@pytest.mark.parametrize("kind", ["rollback", "heal"])
+def test_what_is_brought_back_can_be_held_meanwhile(rows: FleetRows, kind: str) -> None:
+    rows.rollout("digits", "prod", 1, 1, kind=kind, state="running")
+
+    held = services.hold(COMMAND, environment="prod", model="digits", reason="nobody touches it tonight")
+
+    assert held.hold_reason == "nobody touches it tonight"
 
 
 def test_a_frozen_environment_refuses_promotions_and_says_until_when(rows: FleetRows) -> None:

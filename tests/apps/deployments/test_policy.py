@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,3 +107,21 @@ def test_nothing_is_frozen_when_a_freeze_opens(hours: int) -> None:
     opens = policy.frozen_until(NOON + timedelta(hours=hours)) or NOON
 
     assert policy.frozen_until(opens + timedelta(seconds=1)) is None or opens == NOON
+
+
+def test_a_freeze_once_in_four_years_is_read_without_counting_through_centuries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+    counted = CronSim.__next__
+
+    def count(self: CronSim) -> datetime:
+        nonlocal steps
+        steps += 1
+        return counted(self)
+
+    monkeypatch.setattr(CronSim, "__next__", count)
+
+    Policy.parse({"freeze": [{"cron": "0 0 29 2 *", "duration_s": 60}]})
+
+    assert steps == 2
