@@ -65,6 +65,28 @@ def identity(version: Version) -> dict[str, str]:
     return {"artifact_digest": digest, "config_digest": plan.config_digest(version.config)}
 
 
+def are_same(one: Version, other: Version) -> bool:
+    """Whether both bring the same bytes under the same configuration, however they were packed."""
+    ours, theirs = identity(one), identity(other)
+    return ours["config_digest"] == theirs["config_digest"] and (ours == theirs or _have_same_files(one, other))
+
+
 def ban_on(placement: Placement, version: Version) -> Ban | None:
-    """The ban in force on a version's bytes and configuration there."""
-    return bans(active=True).filter(placement=placement, **identity(version)).first()
+    """The ban in force on a version's bytes and configuration there, under whatever number and in whatever archive."""
+    sought = identity(version)
+    in_force = bans(active=True).filter(placement=placement, config_digest=sought["config_digest"])
+    for ban in in_force.select_related("version__artifact"):
+        if ban.artifact_digest == sought["artifact_digest"] or _have_same_files(ban.version, version):
+            return ban
+    return None
+
+
+def _have_same_files(one: Version, other: Version) -> bool:
+    """By digest and by place in the version; False where the files of either are not known."""
+    return bool(_files(one)) and _files(one) == _files(other)
+
+
+def _files(version: Version) -> frozenset[tuple[str, str]]:
+    """But for the configuration: that is compared by what it means."""
+    files = version.artifact.files if version.artifact else []
+    return frozenset((file["path"], file["sha256"]) for file in files if file["path"] != "config.pbtxt")

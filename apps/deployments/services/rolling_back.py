@@ -9,7 +9,7 @@ from apps.access.services import require
 from apps.common.actor import Actor
 from apps.deployments.errors import AlreadyActive, NeverLive, NothingToRollBackTo, PlacementChanged
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import identity
+from apps.deployments.selectors.bans import are_same
 from apps.deployments.selectors.placements import get_placement
 from apps.deployments.selectors.rollouts import active_rollout, last_live
 from apps.deployments.selectors.targets import default_target, is_proven, rollback_reach
@@ -86,7 +86,7 @@ def _roll_back(asked: _Asked) -> Rollout:
             take_over=moving,
         )
         keep_held(asked.actor, placement, reason=asked.reason, now=rollout.created_at)
-        if asked.is_banning and bad is not None and identity(bad) != identity(target):
+        if asked.is_banning and bad is not None and not are_same(bad, target):
             ban_version(asked.actor, placement, bad, reason=asked.reason, rollout=rollout, now=rollout.created_at)
     return rollout
 

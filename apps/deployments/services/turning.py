@@ -14,7 +14,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Aborted, RolloutNotAbortable
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import identity
+from apps.deployments.selectors.bans import are_same
 from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.bans import ban_version
 from apps.deployments.services.holds import keep_held
@@ -63,7 +63,7 @@ def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bo
         turn(actor, moving, reason=reason, verb="roll_back", error=error, now=now)
     keep_held(actor, placement, reason=reason, now=now)
     bad, good = moving.to_version, moving.from_version
-    if is_banning and bad is not None and (good is None or identity(bad) != identity(good)):
+    if is_banning and bad is not None and (good is None or not are_same(bad, good)):
         ban_version(actor, placement, bad, reason=reason, rollout=moving, now=now)
     return moving
 

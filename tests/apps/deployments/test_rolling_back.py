@@ -78,6 +78,33 @@ def test_the_same_bytes_under_another_number_are_banned_too(rows: FleetRows) -> 
         services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
 
 
+def packed_anew(rows: FleetRows, number: int, *, like: int) -> None:
+    """Give a version the files of another, in an archive of its own."""
+    again, first = rows.versions["digits", number], rows.versions["digits", like]
+    assert again.artifact is not None
+    assert first.artifact is not None
+    again.artifact.files = [*first.artifact.files, {"path": "config.pbtxt", "size_bytes": 9, "sha256": str(number)}]
+    again.artifact.save()
+
+
+def test_the_same_files_in_another_archive_are_banned_too(rows: FleetRows) -> None:
+    live(rows)
+    packed_anew(rows, 3, like=2)
+    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
+
+    with pytest.raises(errors.VersionBanned, match="wrong labels"):
+        services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
+
+
+def test_what_is_gone_back_to_is_not_banned_with_the_archive_that_it_came_in(rows: FleetRows) -> None:
+    live(rows)
+    packed_anew(rows, 1, like=2)
+
+    services.roll_back(COMMAND, **PROD, reason="the number matters to clients")
+
+    assert not Ban.objects.exists()
+
+
 def test_what_is_gone_back_to_is_never_banned_with_what_it_equals(rows: FleetRows) -> None:
     live(rows)
     one, two = rows.versions["digits", 1], rows.versions["digits", 2]
