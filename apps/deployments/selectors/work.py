@@ -159,7 +159,8 @@ def work(run_id: int) -> Work:
         home=open_home(run.server.repository),
         load_deadline_s=run.model.load_deadline_s,
         progress_deadline_s=RETIRE_DEADLINE_S if rollout.kind == RolloutKind.RETIRE else policy.progress_deadline_s,
-        keep_standby=policy.standby_window_s > 0,
+        # What is rolled back stays nowhere: it is banned, and nobody goes back to it.
+        keep_standby=policy.standby_window_s > 0 and rollout.kind != RolloutKind.ROLLBACK,
         policy=policy,
         config_format=config_format,
         old=old,

@@ -78,6 +78,17 @@ def test_the_same_bytes_under_another_number_are_banned_too(rows: FleetRows) -> 
         services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
 
 
+def test_what_is_rolled_back_is_not_kept_hot_below_a_higher_version(rows: FleetRows) -> None:
+    went_live(rows, 1, before=2)
+
+    rollout = services.roll_back(COMMAND, **PROD, to=2, reason="wrong labels")
+    (sets, *_) = [selectors.work(run.pk).sets for run in rollout.runs.all()]
+    ended(rollout)
+
+    assert sets == ({1, 2}, {2})
+    assert selectors.get_placement("prod", "digits").standby is None
+
+
 def packed_anew(rows: FleetRows, number: int, *, like: int) -> None:
     """Give a version the files of another, in an archive of its own."""
     again, first = rows.versions["digits", number], rows.versions["digits", like]
