@@ -18,6 +18,7 @@ from apps.console.shown.matrix import as_seen
 from apps.console.shown.models import Card, cards, model_lines, slo_of
 from apps.console.shown.reports import ReportPanel, report_panel
 from apps.console.shown.rollouts import Line, line
+from apps.console.shown.samples import sample_lines
 from apps.console.shown.versions import VersionLine, version_line, version_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -73,6 +74,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     rows = Paginator(registry.versions(name), VERSIONS).get_page(request.GET.get("page"))
     kept = History(_lines(name), _versions(found, rows, placements))
     is_moving = any(card.moving for card in shown)
+    samples = list(registry.samples(name))
     ended = kept.lines[0].sentence if kept.lines and not is_moving else ""
     return live_page(
         request,
@@ -84,7 +86,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         rows=rows,
         slo=slo_of(found),
         aliases=registry.aliases(name),
-        samples=registry.samples(name),
+        samples=sample_lines(samples, registry.fits_of(found, samples) if samples else {}),
         probes=_probes(placements),
         then=history.then(request, name, placements),
         **_chart_choice(request, name, [card.environment for card in shown]),

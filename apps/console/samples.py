@@ -14,6 +14,7 @@ from apps.access import services as access
 from apps.console.door import Question, actor, ask
 from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.samples import SampleForm
+from apps.console.shown.samples import sample_line
 from apps.console.shown.words import count
 from apps.deployments import selectors as deployments
 from apps.deployments import services as deployment_services
@@ -72,7 +73,8 @@ def _add(request: HttpRequest, model: str, given: Mapping[str, Any]) -> None:
     )
     inputs, outputs = inputs or from_files["inputs"], outputs or from_files["outputs"]
     if not given["capture"]:
-        services.add_sample(actor(request), model=model, name=given["name"], inputs=inputs, outputs=outputs)
+        made = services.add_sample(actor(request), model=model, name=given["name"], inputs=inputs, outputs=outputs)
+        messages.success(request, sample_line(made, registry.fits(made.model, made.inputs, made.outputs)).told)
         return
     deployment_services.capture_golden(
         actor(request),

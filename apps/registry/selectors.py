@@ -1,6 +1,6 @@
 """Reading models, versions, aliases and samples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -139,10 +139,30 @@ def fits(
     model: Model, inputs: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]]
 ) -> dict[int, list[str]]:
     """Each of the newest ready versions with why the tensors do not fit it; no reason where they do."""
+    return _judged(_judges(model), inputs, outputs)
+
+
+def fits_of(model: Model, samples: Iterable[Sample]) -> dict[int, dict[int, list[str]]]:
+    """The same for each sample, by its key; the versions are read once."""
+    judges = _judges(model)
+    return {sample.pk: _judged(judges, sample.inputs, sample.outputs) for sample in samples}
+
+
+def _judges(model: Model) -> list[tuple[int, Mapping[str, Any], bool]]:
+    """Number and signature of the newest ready versions, and whether batches may be ragged."""
     ready = Version.objects.filter(model=model, state=VersionState.READY).order_by("-number")
+    found = ready.values_list("number", "signature", "config__input")[:JUDGED]
+    return [(number, signature, fitting.is_ragged({"input": tensors or ()})) for number, signature, tensors in found]
+
+
+def _judged(
+    judges: Iterable[tuple[int, Mapping[str, Any], bool]],
+    inputs: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Mapping[str, Any]],
+) -> dict[int, list[str]]:
     return {
-        number: fitting.misfits(inputs, outputs, signature, is_ragged=fitting.is_ragged(config))
-        for number, signature, config in ready.values_list("number", "signature", "config")[:JUDGED]
+        number: fitting.misfits(inputs, outputs, signature, is_ragged=is_ragged)
+        for number, signature, is_ragged in judges
     }
 
 

@@ -271,7 +271,9 @@ def small_fleet() -> FleetRows:
         },
     )
     Alias.objects.create(model=rows.models["digits"], name="champion", version=rows.versions["digits", 2])
-    Sample.objects.create(model=rows.models["digits"], name="seven", inputs=[], outputs=[{"name": "label"}])
+    pixels = {"name": "pixels", "datatype": "FP32", "shape": [1, 64], "data": [0] * 64}
+    label = {"name": "label", "datatype": "INT64", "shape": [1, 1], "data": [7]}
+    Sample.objects.create(model=rows.models["digits"], name="seven", inputs=[pixels], outputs=[label])
     rows.placed("digits", "staging", 2, 1)
     rows.placed("digits", "prod", 1)
     rows.rollout("digits", "staging", None, 1)

@@ -13,8 +13,8 @@ from tests.factories.fleets import large_fleet
 QUERIES = {
     "/": 15,
     "/models/": 7,
-    "/models/digits/": 31,
-    "/models/digits/?stop=0": 32,
+    "/models/digits/": 32,
+    "/models/digits/?stop=0": 33,
     "/models/digits/versions/2/": 18,
     "/servers/": 7,
     "/servers/prod-1/": 11,

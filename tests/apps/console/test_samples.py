@@ -1,10 +1,13 @@
 """Adding samples from the console: typed, as files, from what is live."""
 
 import io
+import json
 
 import numpy as np
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from apps.registry.models import Sample
 from tests.factories.fleets import FleetRows
@@ -66,3 +69,50 @@ def test_a_sample_needs_inputs_from_somewhere(rows: FleetRows, operator: Client)
     answer = operator.post(PAGE, {"name": "no"})
 
     assert "Give the inputs, or choose where they are taken from." in answer.content.decode()
+
+
+def typed(name: str, size: int) -> str:
+    return json.dumps([{"name": name, "datatype": "FP32", "shape": [1, size], "data": [0] * size}])
+
+
+def widened(rows: FleetRows) -> None:
+    """The newest version takes 32 pixels, the others 64."""
+    newest = rows.models["digits"].versions.filter(state="ready").order_by("-number").first()
+    assert newest is not None
+    newest.signature["inputs"][0]["shape"] = [32]
+    newest.save(update_fields=["signature"])
+
+
+def test_a_sample_that_is_added_is_told_which_versions_it_fits(rows: FleetRows, operator: Client) -> None:
+    widened(rows)
+
+    added = operator.post(PAGE, {"name": "wide", "inputs": typed("pixels", 32)}, follow=True)
+
+    page = added.content.decode()
+    assert "Sample wide fits version" in page
+    assert "has the shape [1, 32], the version has [batch, 64]" in page
+
+
+def test_the_list_tells_of_each_sample_which_versions_it_fits_and_why_not_the_others(
+    rows: FleetRows, operator: Client, viewer: Client
+) -> None:
+    operator.post(PAGE, {"name": "fine", "inputs": typed("pixels", 64)})
+    widened(rows)
+
+    page = viewer.get("/models/digits/").content.decode()
+    told = viewer.get("/api/v1/models/digits/samples/fine").json()
+
+    newest = max(told["fits"] + [int(number) for number in told["misfits"]])
+    assert (str(newest) in told["misfits"], len(told["fits"]) > 0) == (True, True)
+    assert f"<li>{newest}: input &#x27;pixels&#x27; has the shape [1, 64], the version has [batch, 32]</li>" in page
+
+
+def test_samples_cost_one_query_however_many_there_are(rows: FleetRows, operator: Client, viewer: Client) -> None:
+    costs = []
+    for number in range(3):
+        operator.post(PAGE, {"name": f"s{number}", "inputs": typed("pixels", 64)})
+        with CaptureQueriesContext(connection) as queries:
+            viewer.get("/models/digits/")
+        costs.append(len(queries))
+
+    assert len(set(costs)) == 1
