@@ -83,3 +83,16 @@ def test_differences_are_empty_exactly_when_both_mean_the_same(one: dict[str, An
     assert sorted((each.path, repr(each.before), repr(each.after)) for each in there if "(order)" not in each.path) == (
         sorted((each.path, repr(each.after), repr(each.before)) for each in back if "(order)" not in each.path)
     )
+
+
+@pytest.mark.parametrize(("dims", "data", "effect"), [("8", "random_data", "not_used"), ("9", "zero_data", "restart")])
+def test_of_a_warm_up_only_its_sizes_tell(dims: str, data: str, effect: str) -> None:
+    one, other = (
+        CONFIG.parse(
+            "input [ { name: 'x' data_type: TYPE_FP32 dims: [ -1 ] } ] model_warmup [ { name: 'w' batch_size: 1 "
+            f"inputs {{ key: 'x' value {{ data_type: TYPE_FP32 dims: [ {size} ] {kind}: true }} }} }} ]"
+        ).document
+        for size, kind in (("8", "zero_data"), (dims, data))
+    )
+
+    assert {str(found.effect) for found in CONFIG.differences(one, other)} == {effect}

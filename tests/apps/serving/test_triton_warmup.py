@@ -45,6 +45,41 @@ def test_a_dynamic_dimension_is_one_and_the_batch_goes_in_front() -> None:
     assert CONFIG.example_inputs(document)[0].array.shape == (1, 3, 1, 1)
 
 
+SIZED = """
+max_batch_size: 2
+input [ { name: 'x' data_type: TYPE_FP32 dims: [ 3, -1, -1 ] }, { name: 'n' data_type: TYPE_INT32 dims: [ -1 ] } ]
+model_warmup [
+  { name: 'usual' batch_size: 2
+    inputs { key: 'x' value { data_type: TYPE_FP32 dims: [ 3, 8, 16 ] random_data: true } } },
+  { name: 'large' batch_size: 1
+    inputs { key: 'n' value { data_type: TYPE_INT32 dims: [ 9 ] zero_data: true } } }
+]
+"""
+
+
+def test_dims_that_vary_have_the_sizes_of_the_configurations_first_warm_up_else_one() -> None:
+    document = parsed(SIZED)
+
+    (entry,) = CONFIG.zero_warmup(document)
+
+    assert (entry["batch_size"], entry["inputs"]["x"]["dims"], entry["inputs"]["n"]["dims"]) == (1, [3, 8, 16], [1])
+    assert entry["inputs"]["x"]["zero_data"] is True
+    assert [tensor.array.shape for tensor in CONFIG.example_inputs(document)] == [(1, 3, 8, 16), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("dims", "sent"), [("[ 5, 8, 16 ]", [3, 8, 16]), ("[ 8, 16 ]", [3, 1, 1]), ("[ 3, -1, 0 ]", [3, 1, 1])]
+)
+def test_a_fixed_size_stays_and_sizes_that_do_not_suit_are_not_taken(dims: str, sent: list[int]) -> None:
+    document = parsed(SIZED.replace("[ 3, 8, 16 ]", dims))
+
+    assert CONFIG.zero_warmup(document)[0]["inputs"]["x"]["dims"] == sent
+
+
+def test_sizes_above_what_a_server_is_trusted_with_are_not_sent() -> None:
+    assert CONFIG.zero_warmup(parsed(SIZED.replace("8, 16", "8192, 8192"))) == []
+
+
 def test_an_optional_input_is_left_out() -> None:
     document = parsed(
         "input [ { name: 'x' data_type: TYPE_FP32 dims: 1 },"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from apps.serving.backends.triton.warmup import told_sizes
 from apps.serving.configuration import ConfigDifference, ConfigEffect
 
 # Lists whose entries have a name; elsewhere an entry's place is what tells it.
@@ -34,10 +35,17 @@ ORDER = "(order)"
 def between(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[ConfigDifference]:
     """The fields that differ, by path; both as `document.to_document` gives them, so no field holds its default."""
     for field in sorted({*one, *other}):
-        effect = _EFFECTS.get(field, ConfigEffect.RESTART)
+        effect = _effect(field, one, other)
         for path, before, after in _compare(field, field, one.get(field), other.get(field)):
             is_order = path.endswith(ORDER)
             yield ConfigDifference(path, before, after, ConfigEffect.RESTART if is_order else effect)
+
+
+def _effect(field: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> ConfigEffect:
+    """Of a warm-up only the sizes are used: Conch's own warm-up has them where dims vary."""
+    if field == "model_warmup" and told_sizes(one) != told_sizes(other):
+        return ConfigEffect.RESTART
+    return _EFFECTS.get(field, ConfigEffect.RESTART)
 
 
 def _compare(path: str, field: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:

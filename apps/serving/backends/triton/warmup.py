@@ -19,14 +19,14 @@ STRING_BYTES = 4
 
 def zero_warmup(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry of zeros for the inputs that must be there; empty where that warms nothing or may harm."""
-    inputs = _needed_inputs(document)
+    inputs, sizes = _needed_inputs(document), told_sizes(document)
     if not inputs:
         return []
     entry = {
         "name": "zeros",
         "batch_size": 1,
         "inputs": {
-            tensor["name"]: {"data_type": tensor["data_type"], "dims": _shape(tensor), "zero_data": True}
+            tensor["name"]: {"data_type": tensor["data_type"], "dims": _shape(tensor, sizes), "zero_data": True}
             for tensor in inputs
         },
     }
@@ -76,8 +76,19 @@ def _needed_inputs(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return needed if is_plain and is_safe else []
 
 
-def _shape(tensor: Mapping[str, Any]) -> list[int]:
-    return [1 if size < 0 else size for size in tensor.get("dims", ())]
+def told_sizes(document: Mapping[str, Any]) -> dict[str, list[int]]:
+    """The dims of each input in the configuration's own first warm-up: what a usual request of the model has."""
+    entries: Iterable[Mapping[str, Any]] = document.get("model_warmup", ())
+    entry: Mapping[str, Any] = next((one for one in entries if one.get("inputs")), {})
+    return {str(name): list(tensor.get("dims", ())) for name, tensor in entry.get("inputs", {}).items()}
+
+
+def _shape(tensor: Mapping[str, Any], sizes: Mapping[str, list[int]]) -> list[int]:
+    """The dims, with those that vary as they were told, else 1."""
+    dims = list(tensor.get("dims", ()))
+    told = sizes.get(str(tensor["name"]), [])
+    told = told if len(told) == len(dims) else [1] * len(dims)
+    return [max(1, usual) if size < 0 else size for size, usual in zip(dims, told, strict=True)]
 
 
 def entry_bytes(entry: Mapping[str, Any]) -> int:

@@ -85,7 +85,8 @@ def _empty(subject: Subject) -> Iterator[Fault]:
 def _unused(subject: Subject) -> Iterator[Fault]:
     if subject.get(FIELD):
         yield Fault(
-            "model_warmup is not used: Conch derives the warm-up from the inputs, alike for all versions", FIELD
+            "model_warmup gives only its sizes: Conch warms with zeros, of its first entry's dims where dims are -1",
+            FIELD,
         )
 
 
@@ -161,8 +162,9 @@ RULES = (
         "warmup-unused",
         Severity.NOTE,
         "Conch decides the warm-up.",
-        "All versions of a model must say the same warm-up to stand side by side.",
-        "Add samples to the model instead: each new version is warmed with them.",
+        "All versions of a model must say the same warm-up to stand side by side. Where dims are -1, zeros of the "
+        "sizes in the first entry are sent, else of 1.",
+        "Nothing needs to be done. For real data add samples to the model: each new version is warmed with them.",
         _unused,
     ),
     Rule(
