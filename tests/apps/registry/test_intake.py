@@ -170,6 +170,7 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     ),
     (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("8", "${batch}"))), "line 3"),
     (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("8", "MAX_BATCH"))), "MAX_BATCH"),
+    (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("TYPE_FP32", "TYPE_#DTYPE"))), "TYPE_#DTYPE"),
     (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", "Demo"))), "'Demo'"),
     (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", " demo"))), "' demo'"),
     (

@@ -125,6 +125,7 @@ NOTED: tuple[Config, ...] = (
     Config("version policy", BASE + "version_policy { latest { num_versions: 2 } }", ("version-policy-unused",)),
     Config("agents", BASE + 'model_repository_agents { agents { name: "checksum" } }', ("repository-agents",)),
     Config("warm-up", BASE + WARMUP % ZEROS, ("warmup-unused",)),
+    Config("warm-up that denies its zeros", BASE + WARMUP % "data_type: TYPE_FP32 dims: [ 4 ] zero_data: false", ("warmup-unused",)),
     Config("environment elsewhere", BASE + 'parameters { key: "EXECUTION_ENV_PATH" value { string_value: "/opt/env.tar.gz" } }', ("python-environment-elsewhere",)),
     Config("own stub", BASE, ("python-stub",), files={**FILES, "shared/triton_python_backend_stub": 9}),
     Config("usual backend, not seen yet", BASE, ("backend-presumed",), server=T1),

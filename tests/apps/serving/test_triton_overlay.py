@@ -71,6 +71,13 @@ def test_an_empty_overlay_is_the_version_itself() -> None:
         ({"instance_group": [{"counts": 2}]}, r"no field 'instance_group\[0\].counts'"),
         ({"instance_group": [{"kind": "KIND_TPU"}]}, "not one of Triton's"),
         ({"parameters": {"A": "plain"}}, "parameters.A is not an object"),
+        ({"parameters": {"key": "K", "value": {"string_value": "v"}}}, "parameters.key is not an object"),
+        ({"name": "other"}, "cannot set 'name'"),
+        ({"inputs": []}, "cannot set 'inputs'"),
+        ("backend: python", "not an object of fields"),
+        ("", "not an object of fields"),
+        ([], "not an object of fields"),
+        (None, "not an object of fields"),
         ("dynamic_batching", "not an object of fields"),
     ],
 )
