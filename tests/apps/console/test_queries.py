@@ -15,7 +15,7 @@ QUERIES = {
     "/models/": 7,
     "/models/digits/": 32,
     "/models/digits/?stop=0": 33,
-    "/models/digits/versions/2/": 18,
+    "/models/digits/versions/2/": 19,
     "/servers/": 7,
     "/servers/prod-1/": 11,
     "/rollouts/": 7,
