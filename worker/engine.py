@@ -10,14 +10,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.db import connection as database
 from django.utils import timezone
 
 from apps.common.errors import ControlPlaneError
 from apps.deployments import services
 from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
-from apps.deployments.selectors import Work, get_run, work
+from apps.deployments.selectors import Work, state_of, work
 from apps.deployments.states import RunState, StepState
 from apps.fleet import connecting
 from worker.context import Context
@@ -31,6 +31,8 @@ BUDGET_S = 20.0
 # Short waits are sat out, up to so much of a turn: giving the run back for them costs a message and several writes.
 SHORT_S, SAT_OUT_S = 0.5, 2.0
 MOST_LOST_WORKERS = 5
+# Steps after which the work is read whole again.
+PROVING = ("shadow",)
 LONGEST_BACK_OFF_S = 10.0
 
 
@@ -48,18 +50,16 @@ def advance_run(run_id: int) -> None:
 
 def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
     """Do steps until one waits, the run ends (None), the lease is lost (None) or the time is used."""
-    sat_out_s = 0.0
+    sat_out_s, todo = 0.0, work(run_id)
     while not lost.is_set():
-        run = get_run(run_id)
-        if not services.is_wanted(run):
+        if not services.is_wanted(todo.run):
             unwanted = Aborted("the rollout was aborted")
-            services.end_run(run, state=RunState.CANCELLED, now=timezone.now(), error=unwanted)
+            services.end_run(todo.run, state=RunState.CANCELLED, now=timezone.now(), error=unwanted)
             return None
-        name = _next_step(run)
+        name = _next_step(todo)
         if name is None:
-            services.end_run(run, state=RunState.SUCCEEDED, now=timezone.now())
+            services.end_run(todo.run, state=RunState.SUCCEEDED, now=timezone.now())
             return None
-        todo = work(run_id)
         pause = _do(todo, name, lost)
         if pause is not None and pause.seconds <= SHORT_S and sat_out_s + pause.seconds <= SAT_OUT_S:
             sat_out_s += pause.seconds
@@ -68,17 +68,31 @@ def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
             return pause
         if time.monotonic() > until:
             return Wait(0, "the next turn")
+        todo = _look_again(todo, name)
     return None
 
 
-def _next_step(run: Any) -> str | None:
-    done = set(run.steps.filter(state=StepState.SUCCEEDED).values_list("name", flat=True))
-    return next((name for name in run.recipe if name not in done), None)
+def _next_step(todo: Work) -> str | None:
+    done = {name for name, step in todo.steps.items() if step.state == StepState.SUCCEEDED}
+    return next((name for name in todo.run.recipe if name not in done), None)
+
+
+def _look_again(todo: Work, name: str) -> Work:
+    """The same work as it stands now: others change the rollout only, and what a try has proven changes the rest."""
+    if name in PROVING:
+        return work(todo.run.pk)
+    todo.rollout.state = state_of(todo.rollout.pk)
+    return todo
 
 
 def _do(todo: Work, name: str, lost: threading.Event) -> Wait | None:
     """Call one step once and record what it said."""
-    step = services.begin_step(todo.run, name, now=timezone.now())
+    try:
+        step = services.begin_step(todo.run, name, known=todo.steps.get(name), now=timezone.now())
+    except IntegrityError:
+        lost.set()
+        return None
+    todo.steps[name] = step
     try:
         outcome = _call(todo, name, step)
     except ControlPlaneError as error:
@@ -109,9 +123,16 @@ def _record(todo: Work, step: Any, outcome: Outcome) -> Wait | None:
         return None
     if isinstance(outcome, Reroute):
         services.reroute(todo.run, outcome.recipe, why=outcome.why)
+        _forget_begun(todo)
         return None
     services.wait_in_step(step, is_failure=False, why=outcome.why)
     return outcome
+
+
+def _forget_begun(todo: Work) -> None:
+    """Another recipe is walked: of the steps so far only those that are done stay."""
+    for name in [name for name, step in todo.steps.items() if step.state != StepState.SUCCEEDED]:
+        del todo.steps[name]
 
 
 def _failed(todo: Work, step: Any, error: ControlPlaneError) -> Wait | None:

@@ -96,8 +96,8 @@ def _recently(context: Context) -> Counts:
 
 def _known(context: Context) -> dict[str, float]:
     """What was usual before this run's first load: the shadow's own must not become the measure of the live one."""
-    earlier = context.work.run.steps.filter(name="shadow").values_list("memory", flat=True).first() or {}
-    return dict(earlier.get("usual_ms", {}))
+    earlier = context.work.steps.get("shadow")
+    return dict(earlier.memory.get("usual_ms", {})) if earlier else {}
 
 
 def _pairs(kept: Any) -> Counts:

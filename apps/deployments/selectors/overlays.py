@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from apps.deployments.errors import OverlayUnknown
 from apps.deployments.models import Overlay, Placement, Rollout
-from apps.deployments.selectors.work import proven_warmups
+from apps.deployments.selectors.warmups import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState
 from apps.serving import backends
 

@@ -6,7 +6,7 @@ from django.db.models import F, Q
 
 from apps.deployments.models import Ban, Overlay, Placement, Rollout, StepRun
 from apps.deployments.selectors.rollouts import last_live
-from apps.deployments.selectors.work import proven_warmups
+from apps.deployments.selectors.warmups import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState, StepState
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion, Server

@@ -1,4 +1,4 @@
-"""What a worker needs to know about one run, read in one go."""
+"""What a worker needs to know about one run, read once a turn."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, F, OuterRef
 
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
+from apps.deployments.selectors.changes import change_of, warmups_for
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
-from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
 from apps.fleet.repositories import Home, open_home
@@ -40,13 +40,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Work:
-    """One run with all it stands on, for one call of a step.
+    """One run with all it stands on, for one turn of a worker.
 
-    `before` is the configuration that a change of overlay replaces, `kept` the standby.
+    `steps` are those begun so far, by name. `before` is the configuration that a change of overlay replaces,
+    `kept` the standby.
     """
 
     run: Run
     rollout: Rollout
+    steps: dict[str, StepRun]
     server: Server
     model: str
     home: Home
@@ -126,25 +128,20 @@ class Work:
 
 
 def work(run_id: int) -> Work:
-    """Everything about one run; the row must exist."""
-    run = Run.objects.select_related(
-        "rollout__placement__environment",
-        "rollout__placement__model",
-        "rollout__from_version__artifact",
-        "rollout__to_version__artifact",
-        "rollout__placement__standby__artifact",
-        "rollout__from_overlay",
-        "rollout__to_overlay",
-        "model",
-        "server__repository",
-        "server__environment",
-    ).get(pk=run_id)
-    rollout = run.rollout
-    policy = rollout_policy(rollout)
-    standby = rollout.placement.standby
+    """Everything about one run; the row must exist. What all runs of its rollout share is not read again for each."""
+    run = (
+        Run.objects.select_related("model", "server__repository", "server__environment")
+        .prefetch_related("steps")
+        .annotate(begun_at=F("rollout__created_at"), state_now=F("rollout__state"), wave_now=F("rollout__wave"))
+        .get(pk=run_id)
+    )
+    change = change_of(run.rollout_id, created_at=run.begun_at)
+    rollout = run.rollout = change.rollout(state=run.state_now, wave=run.wave_now)
+    steps = {step.name: step for step in run.steps.all()}
+    proven = warmups_for(change, direction=run.direction, shadow=steps.get("shadow"))
+    policy, standby = change.policy, rollout.placement.standby
     # A heal brings back what is desired: the active version, and the standby beside it.
     beside = standby if rollout.kind == RolloutKind.HEAL else rollout.from_version
-    proven = proven_warmups({rollout.from_version_id, rollout.to_version_id, rollout.placement.standby_id})
     config_format = backends.get(run.server.kind).CONFIG
     old = candidate(beside, proven, config_format, rollout.from_overlay)
     new = candidate(rollout.to_version, proven, config_format, rollout.to_overlay)
@@ -154,6 +151,7 @@ def work(run_id: int) -> Work:
     return Work(
         run=run,
         rollout=rollout,
+        steps=steps,
         server=run.server,
         model=run.model.name,
         home=open_home(run.server.repository),
@@ -192,18 +190,3 @@ def candidate(
         files=artifact.files,
         warmup=proven.get(version.pk),
     )
-
-
-def proven_warmups(version_ids: Collection[int | None]) -> dict[int, list[dict[str, Any]]]:
-    """The warm-up that passed in each version's last good shadow; a version that never had one is not there."""
-    passed = StepRun.objects.filter(
-        name="shadow",
-        state=StepState.SUCCEEDED,
-        run__rollout__to_version=OuterRef("pk"),
-        run__direction=RunDirection.FORWARD,
-    )
-    # Every server has passed one: only the last of them is read.
-    last = Subquery(passed.order_by("-finished_at", "-pk").values("detail")[:1])
-    versions = Version.objects.filter(pk__in=[pk for pk in version_ids if pk is not None])
-    rows = versions.annotate(shadow=last).filter(shadow__isnull=False).values_list("pk", "shadow")
-    return {version_id: list(detail.get("warmup", [])) for version_id, detail in rows}

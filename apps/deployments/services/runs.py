@@ -50,19 +50,24 @@ def is_wanted(run: Run) -> bool:
     return run.rollout.state in wanted_in
 
 
-def begin_step(run: Run, name: str, *, now: datetime) -> StepRun:
-    """The step's row, counting one more call. A row found RUNNING tells that a worker was lost in it."""
-    position = run.recipe.index(name)
-    step, is_new = StepRun.objects.get_or_create(
-        run=run, name=name, defaults={"position": position, "started_at": now, "calls": 1}
+def begin_step(run: Run, name: str, *, known: StepRun | None, now: datetime) -> StepRun:
+    """The step's row, counting one more call. A row found RUNNING tells that a worker was lost in it.
+
+    `known` is the row as the holder of the lease read or wrote it last; without one it makes the row, and
+    IntegrityError tells that somebody else has.
+    """
+    if known is None:
+        position = run.recipe.index(name)
+        return StepRun.objects.create(run=run, name=name, position=position, started_at=now, calls=1)
+    was_lost = int(known.state == StepState.RUNNING)
+    counted = StepRun.objects.filter(pk=known.pk, state__in=(StepState.RUNNING, StepState.WAITING)).update(
+        state=StepState.RUNNING, calls=F("calls") + 1, lost_workers=F("lost_workers") + was_lost
     )
-    if not is_new:
-        was_lost = int(step.state == StepState.RUNNING)
-        StepRun.objects.filter(pk=step.pk, state__in=(StepState.RUNNING, StepState.WAITING)).update(
-            state=StepState.RUNNING, calls=F("calls") + 1, lost_workers=F("lost_workers") + was_lost
-        )
-        step.refresh_from_db()
-    return step
+    if counted:
+        known.state, known.calls, known.lost_workers = StepState.RUNNING, known.calls + 1, known.lost_workers + was_lost
+    else:
+        known.refresh_from_db()
+    return known
 
 
 def remember(step: StepRun, **memory: Any) -> None:
