@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
@@ -16,6 +17,8 @@ from tests.fixtures.world import World
 from worker import engine
 
 SERVERS = 12
+# Of a promotion that meets nothing unusual, BEGIN and COMMIT counted too.
+MOST_QUERIES = 65
 
 
 @pytest.fixture
@@ -47,3 +50,18 @@ def test_servers_of_one_repository_are_tried_side_by_side(world: World) -> None:
     assert selectors.get_rollout(rollout.pk).state == "succeeded", world.told(rollout.pk)
     assert {frozenset(world.ready(name)) for name in world.tritons} == {frozenset({1})}
     assert "digits.shadow" not in repositories.listing(world.repository)
+
+
+def test_a_server_costs_as_few_queries_as_the_ones_before_it(world: World) -> None:
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=world.upload())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    asked = []
+
+    for run_id in selectors.due_runs(timezone.now()):
+        with CaptureQueriesContext(connection) as queries:
+            engine.advance_run(run_id)
+        asked.append(len(queries))
+
+    assert len(asked) == SERVERS
+    assert max(asked) <= MOST_QUERIES, asked
+    assert {run.state for run in selectors.get_rollout(rollout.pk).runs.all()} == {"succeeded"}
