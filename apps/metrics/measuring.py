@@ -6,8 +6,9 @@ from datetime import datetime
 
 from django.conf import settings
 
+from apps.common.text import SHOWN_CHARS, printable
 from apps.metrics.answers import answers
-from apps.metrics.errors import PrometheusFailed
+from apps.metrics.errors import PrometheusFailed, PrometheusUnwell
 from apps.metrics.gates import PROBE_FAILURES, Against, Gate
 from apps.metrics.prometheus import Series
 from apps.metrics.verdicts import Measured
@@ -104,8 +105,13 @@ class _Asking:
         return worst(values, default=None), samples
 
     def answered(self, version: int, *, window_s: int, at: datetime) -> dict[str, float]:
-        """Requests answered within the window, by server; empty when there is no data."""
+        """Requests answered within the window, by server; empty when there is no data.
+
+        Of the new version only where the rollout has brought it: what others answer says nothing about it here.
+        """
         series = self._ask(Signal.ANSWERED_COUNT, version, window_s=window_s, at=at)
+        if version == self.subject.version:
+            series = [one for one in series if one.labels.get("server") in self.subject.servers]
         return {one.labels.get("server", ""): value for one in series for value in one.values if value is not None}
 
     def _unscraped(self, now: datetime) -> tuple[str, ...]:
@@ -128,7 +134,19 @@ class _Asking:
             raise PrometheusFailed("; ".join(query.reason for query in asked if not isinstance(query, Query)))
         self.queries += promql
         replies = [answers().over(one, Window(second, second, 1)) for one in promql]
-        return [series for reply in replies for series in reply.series]
+        series = [series for reply in replies for series in reply.series]
+        _require_asked_for(series, selection)
+        return series
+
+
+def _require_asked_for(series: list[Series], selection: Selection) -> None:
+    """Whatever names its model, its version or its environment must name those that were asked for."""
+    asked = {"environment": {selection.environment}, "model": {selection.model}, "version": {*selection.versions}}
+    for label, wanted in asked.items():
+        given = {one.labels[label] for one in series if label in one.labels}
+        if wanted - {""} and given - wanted:
+            told = printable(", ".join(sorted(given - wanted)), limit=SHOWN_CHARS)
+            raise PrometheusUnwell(f"Prometheus was asked about {label} {', '.join(wanted)}, and tells of {told}")
 
 
 def _values(series: Iterable[Series]) -> list[float]:

@@ -97,6 +97,8 @@ def _unclear(gate: Gate, found: Measured) -> str:
         return f"{found.samples:.0f} requests, {gate.minimum_samples} are needed"
     if found.value is None or not isfinite(found.value):
         return "there were requests, but no value for them"
+    if found.value < 0:
+        return f"the value is {found.value:.4g}, and nothing that is judged can be less than nothing"
     return _unclear_baseline(gate, found) if gate.against == Against.REPLACED else ""
 
 

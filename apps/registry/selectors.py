@@ -10,6 +10,7 @@ from django.db.models import Max, Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from apps.common.actor import Actor
+from apps.common.due import is_due, is_free
 from apps.registry import fitting
 from apps.registry.comparison import Comparison, compare
 from apps.registry.errors import (
@@ -168,7 +169,7 @@ def _judged(
 
 def due_captures(now: datetime) -> list[int]:
     """Samples whose outputs are still to be taken, and that nobody is at."""
-    return list(Sample.objects.filter(capture_due_at__lte=now).order_by("pk").values_list("pk", flat=True))
+    return list(Sample.objects.filter(is_due("capture_due_at", now)).order_by("pk").values_list("pk", flat=True))
 
 
 def get_sample(model_name: str, name: str) -> Sample:
@@ -219,8 +220,7 @@ def get_upload(actor: Actor, key: str) -> Upload:
 
 def expired_uploads(now: datetime) -> list[Upload]:
     """Uploads whose time is up and that nobody is sending to."""
-    is_idle = Q(lease_until=None) | Q(lease_until__lte=now)
-    return list(Upload.objects.filter(is_idle, expires_at__lte=now).order_by("pk"))
+    return list(Upload.objects.filter(is_free(now), expires_at__lte=now).order_by("pk"))
 
 
 def store() -> Path:

@@ -36,7 +36,7 @@ def stand(
         with ExitStack() as running:
             database = running.enter_context(_own_database(tmp_path)) if fault.has_own_database else None
             options = {"load_models": None} if fault.is_fresh else {}
-            world = make_world(is_fresh=fault.is_fresh, policy=dict(fault.policy), **options)
+            world = make_world(fault.servers, is_fresh=fault.is_fresh, policy=dict(fault.policy), **options)
             world.promote(world.upload())
             ground = Ground(world, tmp_path, running, database=database)
             clients = world.tritons if fault.has_clients else {}

@@ -4,11 +4,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
@@ -21,11 +23,12 @@ from demo.parts.valkey import Valkey
 from tests.fixtures.processes import environment, start_worker
 from tests.fixtures.traffic import Traffic
 from tests.fixtures.world import World, step_once
-from worker import clock, engine
+from worker import clock, engine, judging
 from worker.context import Context
 from worker.outcomes import Outcome
 from worker.steps import STEPS
 
+T = TypeVar("T")
 LOST_WORKER = Path(__file__).with_name("lost_worker.py")
 # A version that takes this long to start: long enough to hit it in the middle.
 SLOW = "time.sleep(1.5)"
@@ -45,6 +48,8 @@ class Ground:
         self.database = database
         self.folder = folder
         self.traffic: dict[str, Traffic] = {}
+        # Other models that the row moves too, each with its rollout: they are held to the same.
+        self.others: list[tuple[World, int]] = []
         self._running = running
         self._broker: Valkey | None = None
         self._workers = 0
@@ -86,6 +91,8 @@ class Ground:
 
         def little() -> None:
             services.advance_rollout(rollout_id, now=timezone.now())
+            for due in [] if is_so() else selectors.due_judgements(timezone.now()):
+                judging.judge_rollout(due, now=timezone.now())
             for run_id in [] if is_so() else selectors.due_runs(timezone.now()):
                 engine.advance_run(run_id)
 
@@ -146,6 +153,28 @@ class Ground:
         ended = subprocess.run(words, env=environment(), timeout=60, check=False)
         assert ended.returncode == -9
         self.wait(lambda: run_id in selectors.due_runs(timezone.now()), selectors.get_run(run_id).rollout_id)
+
+    def lose_judge(self, rollout_id: int, moment: str) -> None:
+        """A worker that is killed (-9) while it judges the rollout's gates."""
+
+        def is_due() -> bool:
+            is_moving = not selectors.has_ended(selectors.state_of(rollout_id))
+            return not is_moving or rollout_id in selectors.due_judgements(timezone.now())
+
+        self.walk_until(rollout_id, is_due)
+        words: list[str | Path] = [sys.executable, LOST_WORKER, str(rollout_id), "judge", moment]
+        more = {"CONCH_PROMETHEUS_URL": str(settings.CONCH["prometheus_url"])}
+        ended = subprocess.run(words, env=environment(**more), timeout=60, check=False)
+        assert ended.returncode == -9
+
+    def ask_prometheus(self, url: str) -> None:
+        """From here on gates ask this one."""
+        changed = {**settings.CONCH, "prometheus_url": url, "scrape_interval_s": 1}
+        self.keep_open(override_settings(CONCH=changed))
+
+    def keep_open(self, something: AbstractContextManager[T]) -> T:
+        """As long as the row lasts."""
+        return self._running.enter_context(something)
 
     def run_alone(self, run_id: int, *, wrapped_in: Sequence[str | Path]) -> None:
         """Walk one run to its end in a process that is started in a certain way."""

@@ -18,7 +18,7 @@ class Fault:
 
     `goes_down`: the server is away for a time, and only then may a request fail. `has_clients`: somebody asks all
     the time. `is_fresh`: on a Triton of its own; `has_own_database`: on a PostgreSQL of its own. `policy` is what
-    the environment is given.
+    the environment is given, `servers` how many it has.
     """
 
     kind: str
@@ -31,6 +31,7 @@ class Fault:
     has_clients: bool = True
     is_fresh: bool = False
     has_own_database: bool = False
+    servers: int = 1
     policy: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from apps.fleet.repositories import posix as repositories
 from apps.serving.protocol import Readiness
 from tests.faults.ground import Ground
 from tests.faults.table import Fault
+from tests.fixtures.world import World
 
 BEGAN = {"promote": "promote", "rollback": "roll_back", "unload": "unload", "retire": "retire_standby"}
 LIVE_RUNS = {"queued", "running"}
@@ -19,13 +20,13 @@ LIVE_STEPS = {"running", "waiting"}
 
 def assert_whole(ground: Ground, rollout_id: int, fault: Fault) -> None:
     """The right version serves everywhere; one end, no lease, all of it in the audit; no request failed in vain."""
-    world = ground.world
-    rollout, told = selectors.get_rollout(rollout_id), world.told(rollout_id)
-    assert rollout.state == fault.ends, told
-    assert rollout.error.get("code", "") == fault.code or not fault.code, told
-    _ended_once(rollout, told)
-    _serves_what_is_desired(ground, told)
-    _left_nothing(ground, told)
+    for world, moved in [(ground.world, rollout_id), *ground.others]:
+        rollout, told = selectors.get_rollout(moved), world.told(moved)
+        assert rollout.state == fault.ends, told
+        assert rollout.error.get("code", "") == fault.code or not fault.code, told
+        _ended_once(rollout, told)
+        _serves_what_is_desired(world, told)
+        _left_nothing(world, told)
     failures = [words for traffic in ground.traffic.values() for words in traffic.failures]
     assert fault.goes_down or failures == [], f"{failures[:3]}\n{told}"
     assert all(traffic.answered for traffic in ground.traffic.values())
@@ -44,22 +45,26 @@ def _ended_once(rollout: Any, told: str) -> None:
     assert [verb for verb in verbs if verb.startswith("rollout_")] == [f"rollout_{rollout.state}"], verbs
 
 
-def _serves_what_is_desired(ground: Ground, told: str) -> None:
-    """Every server that can be reached has exactly the placement's versions, and answers with the active one."""
-    world = ground.world
+def _serves_what_is_desired(world: World, told: str) -> None:
+    """Every server of the fleet has exactly the placement's versions, and answers with the active one."""
     placement = selectors.get_placement(world.environment, world.model)
     desired = selectors.desired_versions(placement)
-    for name in world.tritons:
+    for name in _members(world):
         assert world.ready(name) == desired, f"{name}: {world.ready(name)} != {desired}\n{told}"
     written = repositories.read_config(world.repository, model=world.model) or ""
     assert all(f"versions: {number}" in written for number in desired), written
     assert bool(written) == bool(desired), written
 
 
-def _left_nothing(ground: Ground, told: str) -> None:
-    world, shadow = ground.world, shadow_of(ground.world.model)
+def _left_nothing(world: World, told: str) -> None:
+    shadow = shadow_of(world.model)
     assert shadow not in repositories.listing(world.repository), told
-    for name in world.tritons:
+    for name in _members(world):
         index = connecting.connect(fleet.get_server(name)).index()
         loaded = [one.version for one in index if one.model == shadow and one.state != Readiness.UNAVAILABLE]
         assert loaded == [], told
+
+
+def _members(world: World) -> list[str]:
+    """The servers that have not been retired."""
+    return list(fleet.servers(environment=world.environment, state="active").values_list("name", flat=True))

@@ -197,7 +197,8 @@ class Run(models.Model):
 class StepRun(models.Model):
     """One step of a run: its times, what it found and, when it failed, why.
 
-    `memory` is what a step remembers between being called again; `detail` is what people read.
+    `memory` is what a step remembers between being called again; `detail` is what people read. `called_at` is when it
+    was last called: deadlines count from `started_at`, which moves along with time in which nobody looked.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = STEP_MOVES
@@ -213,6 +214,7 @@ class StepRun(models.Model):
     detail = models.JSONField(default=dict)
     error = models.JSONField(default=dict)
     started_at = models.DateTimeField()
+    called_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:

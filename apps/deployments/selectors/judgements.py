@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
+from apps.common.due import furthest, is_due
 from apps.deployments.errors import GateFailed
 from apps.deployments.models import Judgement, Rollout
 from apps.deployments.policy import Policy
@@ -19,9 +21,10 @@ def judgements_of(rollout_id: int) -> QuerySet[Judgement]:
 
 
 def looks(rollout: Rollout) -> Mapping[str, list[Look]]:
-    """The looks of the wave it is in, by gate, oldest first."""
+    """The looks of the wave it is in, by gate, oldest first; not those that a clock that was ahead has taken."""
     found: dict[str, list[Look]] = defaultdict(list)
-    rows = Judgement.objects.filter(rollout=rollout, wave=rollout.wave).order_by("at", "pk")
+    rows = Judgement.objects.filter(rollout=rollout, wave=rollout.wave, at__lte=timezone.now() + furthest())
+    rows = rows.order_by("at", "pk")
     for gate, at, verdict in rows.values_list("gate", "at", "verdict"):
         found[gate].append(Look(at, verdict))
     return found
@@ -63,5 +66,5 @@ _RECENT = 200
 
 def due_judgements(now: datetime) -> list[int]:
     """Rollouts with gates that are due."""
-    due = Rollout.objects.filter(judge_at__lte=now, state__in=GOING_ROLLOUT)
+    due = Rollout.objects.filter(is_due("judge_at", now), state__in=GOING_ROLLOUT)
     return list(due.values_list("pk", flat=True))

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from apps.common.due import is_due, is_free
 from apps.deployments.errors import RolloutUnknown
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
@@ -84,12 +85,12 @@ def due_rollouts(now: datetime) -> list[int]:
     One that waits for somebody goes by itself too, once the release it is part of goes back.
     """
     goes_on = Q(state__in=MOVING_ROLLOUT) | Q(state__in=ACTIVE_ROLLOUT, release__decision="back")
-    return list(Rollout.objects.filter(goes_on, due_at__lte=now).values_list("pk", flat=True))
+    return list(Rollout.objects.filter(goes_on, is_due("due_at", now)).values_list("pk", flat=True))
 
 
 def due_runs(now: datetime) -> list[int]:
     """Running runs that are due and that no worker holds."""
-    due = Run.objects.filter(state=RunState.RUNNING, due_at__lte=now).exclude(lease_until__gt=now)
+    due = Run.objects.filter(is_due("due_at", now), is_free(now), state=RunState.RUNNING)
     return list(due.values_list("pk", flat=True))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Q, Value
 from django.utils import timezone
 
 from apps.access.services import require
@@ -51,9 +52,16 @@ def schedule_warmup(
     return schedule
 
 
+def _is_due(now: datetime) -> Q:
+    """As for everything else: a time that lies further ahead than the interval came from a clock that was ahead."""
+    interval = ExpressionWrapper(F("every_s") * Value(timedelta(seconds=1)), DurationField())
+    furthest = ExpressionWrapper(Value(now, DateTimeField()) + interval, DateTimeField())
+    return Q(next_at__lte=now) | Q(next_at__gt=furthest)
+
+
 def claim_due_warmups(now: datetime) -> list[Placement]:
     """Placements to warm now; each is claimed by one caller only."""
-    due = WarmupSchedule.objects.filter(is_enabled=True, next_at__lte=now, placement__active__isnull=False)
+    due = WarmupSchedule.objects.filter(_is_due(now), is_enabled=True, placement__active__isnull=False)
     claimed = []
     for schedule in due.select_related("placement__environment", "placement__model", "placement__active"):
         mine = WarmupSchedule.objects.filter(pk=schedule.pk, next_at=schedule.next_at)

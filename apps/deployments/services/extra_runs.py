@@ -7,12 +7,17 @@ from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.models import Rollout, Run
 from apps.deployments.states import ACTIVE_RUN, RunDirection, RunState
+from apps.fleet.states import ServerState
 
 
 def settle(rollout: Rollout, now: datetime) -> bool:
-    """Write what now serves into each repository, once, on its first server that changed; True when all is written."""
+    """Write what now serves into each repository, once, on its first server that changed and is still in the fleet.
+
+    True when all is written.
+    """
     first: dict[int, int] = {}
     changed = rollout.runs.filter(direction=RunDirection.FORWARD, state=RunState.SUCCEEDED)
+    changed = changed.exclude(server__state=ServerState.RETIRED)
     for pk, repository_id in changed.order_by("position").values_list("pk", "server__repository_id"):
         first.setdefault(repository_id, pk)
     settling = list(rollout.runs.filter(direction=RunDirection.SETTLE))
@@ -30,7 +35,10 @@ def start_missing(
     there: Iterable[Run],
     now: datetime,
 ) -> list[Run]:
-    """A run of that direction for every server of `like` that has none `there` yet; those that were made."""
+    """A run of that direction for every server of `like` that has none `there` yet; those that were made.
+
+    None for one that has been retired meanwhile: nobody serves from it, and perhaps it is no more.
+    """
     have = {run.server_id for run in there}
     made = Run.objects.bulk_create(
         Run(
@@ -45,7 +53,7 @@ def start_missing(
             recipe=recipe,
         )
         for run in like
-        if run.server_id not in have
+        if run.server_id not in have and run.server.state != ServerState.RETIRED
     )
     for run in made:
         wake("conch.advance_run", run_id=run.pk)

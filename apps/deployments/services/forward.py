@@ -145,7 +145,11 @@ def _end_wave(rollout: Rollout, policy: Policy, tally: _Tally, now: datetime) ->
     """Bake, look at the gates, then begin the next wave or settle; when to look again while that takes time."""
     bake_s = policy.bake_after(rollout.wave, waves=tally.waves)
     if bake_s:
-        until = (rollout.baking_since or _begin_bake(rollout, policy, now, bake_s)) + timedelta(seconds=bake_s)
+        since = rollout.baking_since
+        if since is None or since > now:
+            # A clock that was ahead began it: it begins now.
+            since = _begin_bake(rollout, policy, now, bake_s)
+        until = since + timedelta(seconds=bake_s)
         if now < until:
             return until
         if not _may_go_on(rollout, policy, until, now):

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Max, Min, Q
 
 from apps.common.dispatch import wake
+from apps.common.due import FURTHEST, is_due
 from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments.models import Judgement, Probe, Rollout
 from apps.deployments.policy import Policy
@@ -51,7 +52,7 @@ def claim_look(rollout_id: int, *, now: datetime) -> ToJudge | None:
         Rollout.objects.select_related(
             "placement__environment", "placement__model", "from_version", "to_version__artifact"
         )
-        .filter(pk=rollout_id, state__in=GOING_ROLLOUT, judge_at__lte=now)
+        .filter(is_due("judge_at", now), pk=rollout_id, state__in=GOING_ROLLOUT)
         .first()
     )
     if found is None:
@@ -122,7 +123,7 @@ def keep_judgements(todo: ToJudge, judged: Sequence[Judged], *, now: datetime) -
             Rollout.objects.filter(pk=rollout.pk).update(judge_at=None)
             return
         due = _due(rollout, todo.policy)
-        judge_at = max(min(due.values(), default=now), now) if due else None
+        judge_at = min(max(min(due.values(), default=now), now), now + FURTHEST) if due else None
         Rollout.objects.filter(pk=rollout.pk).update(judge_at=judge_at)
         rollout.judge_at = judge_at
         if wave == rollout.wave and _has_failed(rollout, todo.policy):

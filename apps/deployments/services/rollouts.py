@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from apps.common.dispatch import wake
+from apps.common.due import FURTHEST
 from apps.common.transitions import try_move
 from apps.deployments.models import Rollout
 from apps.deployments.services.forward import go_forward
@@ -37,7 +38,7 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
             look_again_at = go_forward(rollout, now)
         elif rollout.state == RolloutState.REVERTING:
             go_back(rollout, now)
-        due_at = look_again_at or now + timedelta(seconds=LOOK_AGAIN_S)
+        due_at = min(look_again_at, now + FURTHEST) if look_again_at else now + timedelta(seconds=LOOK_AGAIN_S)
         Rollout.objects.filter(pk=rollout.pk).update(due_at=due_at)
 
 

@@ -4,12 +4,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
 from apps.common.dispatch import wake
+from apps.common.due import is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
@@ -17,12 +18,14 @@ from apps.deployments.models import Run, StepRun
 from apps.deployments.services.history import keep_begun
 from apps.deployments.states import GOING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState, StepState
 
+# A step that waits is called again within seconds, however busy the workers are.
+LONGEST_UNSEEN = timedelta(seconds=60)
+
 
 def claim_run(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bool:
     """Take the run's lease by compare-and-set; False when it is not running or somebody holds it."""
-    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     return bool(
-        Run.objects.filter(free, pk=run_id, state=RunState.RUNNING).update(
+        Run.objects.filter(is_free(now), pk=run_id, state=RunState.RUNNING).update(
             lease_owner=owner, lease_until=now + timedelta(seconds=lease_s)
         )
     )
@@ -58,16 +61,27 @@ def begin_step(run: Run, name: str, *, known: StepRun | None, now: datetime) -> 
     """
     if known is None:
         position = run.recipe.index(name)
-        return StepRun.objects.create(run=run, name=name, position=position, started_at=now, calls=1)
-    was_lost = int(known.state == StepState.RUNNING)
+        return StepRun.objects.create(run=run, name=name, position=position, started_at=now, called_at=now, calls=1)
+    was_lost, started_at = int(known.state == StepState.RUNNING), _counts_from(known, now)
     counted = StepRun.objects.filter(pk=known.pk, state__in=(StepState.RUNNING, StepState.WAITING)).update(
-        state=StepState.RUNNING, calls=F("calls") + 1, lost_workers=F("lost_workers") + was_lost
+        state=StepState.RUNNING,
+        calls=F("calls") + 1,
+        lost_workers=F("lost_workers") + was_lost,
+        started_at=started_at,
+        called_at=now,
     )
     if counted:
         known.state, known.calls, known.lost_workers = StepState.RUNNING, known.calls + 1, known.lost_workers + was_lost
+        known.started_at, known.called_at = started_at, now
     else:
         known.refresh_from_db()
     return known
+
+
+def _counts_from(step: StepRun, now: datetime) -> datetime:
+    """Where its deadlines count from: of a time in which nobody called it, or a clock was set, little counts."""
+    unseen = now - (step.called_at or now) - LONGEST_UNSEEN
+    return min(step.started_at + max(unseen, timedelta()), now)
 
 
 def remember(step: StepRun, **memory: Any) -> None:

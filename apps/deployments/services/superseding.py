@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from apps.common.dispatch import wake
+from apps.common.due import is_free
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Superseded
@@ -26,7 +27,7 @@ def supersede(moving: Rollout, *, why: str, now: datetime) -> set[int]:
     if not try_move(moving, RolloutState.FAILED, finished_at=now, error=error):
         return set()
     leave_release(moving, error, now=now)
-    free = Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING) & (Q(lease_until__isnull=True) | Q(lease_until__lt=now))
+    free = Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING) & is_free(now)
     freed = list(Run.objects.select_for_update().filter(free, rollout=moving).values_list("pk", flat=True))
     StepRun.objects.filter(run__in=freed, state__in=OPEN_STEP).update(
         state=StepState.FAILED, error=error, finished_at=now

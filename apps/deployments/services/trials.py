@@ -11,6 +11,7 @@ from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.common.dispatch import wake
+from apps.common.due import is_due
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
@@ -89,7 +90,7 @@ def end_trial(trial: Trial, *, answer: Mapping[str, Any] | None, error: ControlP
 
 def sweep_trials(now: datetime) -> list[int]:
     """Trials whose message was lost, to wake again; one whose worker was lost ends here."""
-    overdue = Trial.objects.filter(due_at__lt=now)
+    overdue = Trial.objects.filter(is_due("due_at", now))
     for trial in overdue.filter(state=TrialState.RUNNING).select_related("model", "server"):
         end_trial(trial, answer=None, error=TrialLost(f"{trial}: the worker that asked has gone"))
     return list(overdue.filter(state=TrialState.QUEUED).order_by("pk").values_list("pk", flat=True))

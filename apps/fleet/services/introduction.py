@@ -5,12 +5,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import CLOCK, Actor
 from apps.common.dispatch import wake
+from apps.common.due import is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import move, try_move
@@ -54,8 +54,7 @@ def introduce(server_id: int, *, now: datetime) -> None:
 
 def _claim(server_id: int, *, now: datetime) -> Server | None:
     until = now + timedelta(seconds=settings.CONCH["lease_s"] * CHECK_LEASES)
-    free = Q(lease_until=None) | Q(lease_until__lte=now)
-    if not Server.objects.filter(free, pk=server_id, state=ServerState.CHECKING).update(lease_until=until):
+    if not Server.objects.filter(is_free(now), pk=server_id, state=ServerState.CHECKING).update(lease_until=until):
         return None
     return selectors.servers().get(pk=server_id)
 
@@ -86,6 +85,5 @@ def recheck_server(actor: Actor, *, name: str) -> Server:
 
 def sweep_servers(now: datetime) -> list[int]:
     """Servers whose check was never begun, or whose worker went silent."""
-    free = Q(lease_until=None) | Q(lease_until__lte=now)
-    found = Server.objects.filter(free, state=ServerState.CHECKING).order_by("pk")
+    found = Server.objects.filter(is_free(now), state=ServerState.CHECKING).order_by("pk")
     return list(found.values_list("pk", flat=True))

@@ -9,11 +9,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
+from apps.common.due import is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
@@ -89,7 +90,7 @@ def _claim(version_id: int, *, now: datetime) -> Version | None:
 
 
 def _due(now: datetime) -> QuerySet[Version]:
-    return Version.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), state__in=PENDING)
+    return Version.objects.filter(is_free(now), state__in=PENDING)
 
 
 def _lease_time() -> timedelta:

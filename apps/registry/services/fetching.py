@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.audit.services import record
 from apps.common.actor import CLOCK
 from apps.common.dispatch import wake
+from apps.common.due import is_due, is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.text import printable
@@ -21,7 +22,7 @@ from apps.registry import artifacts, growing, selectors, sources
 from apps.registry.errors import DigestWrong, UploadEmpty, UploadTooLarge
 from apps.registry.growing import Growing
 from apps.registry.models import Fetch, Version
-from apps.registry.services.leases import Lease, LeaseLost, is_free
+from apps.registry.services.leases import Lease, LeaseLost
 from apps.registry.services.references import FETCH, policy
 from apps.registry.services.versions import CHECK, FILENAME_CHARS
 from apps.registry.sources import Opened, Position
@@ -40,8 +41,12 @@ GIVE_UP_AFTER = timedelta(hours=1)
 
 def due_fetches(now: datetime) -> list[int]:
     """Versions whose bytes are to be fetched, by nobody at the moment."""
-    due = Fetch.objects.filter(is_free(now), due_at__lte=now)
+    due = Fetch.objects.filter(is_free(now), _is_due(now))
     return list(due.order_by("due_at", "pk").values_list("version_id", flat=True)[:MOST_AT_ONCE])
+
+
+def _is_due(now: datetime) -> Q:
+    return is_due("due_at", now, at_most=2 * LONGEST_PAUSE)
 
 
 def fetch_version(version_id: int, *, now: datetime, slice_s: float = SLICE_S) -> None:
@@ -66,10 +71,10 @@ def fetch_version(version_id: int, *, now: datetime, slice_s: float = SLICE_S) -
 
 
 def _claim(version_id: int, *, now: datetime) -> tuple[Fetch, Lease] | None:
-    if Fetch.objects.filter(lease_until__gt=now).count() >= MOST_AT_ONCE:
+    if Fetch.objects.exclude(is_free(now)).count() >= MOST_AT_ONCE:
         return None
     rows = Fetch.objects.filter(version_id=version_id)
-    lease = Lease.claim(rows, Q(due_at__lte=now), now=now, at_least_s=PATIENCE_S)
+    lease = Lease.claim(rows, _is_due(now), now=now, at_least_s=PATIENCE_S)
     return (rows.select_related("version__model").get(), lease) if lease else None
 
 

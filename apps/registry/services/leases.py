@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from apps.common.due import is_free
+
 FREE_FIELD = "lease_until"
 
 
@@ -17,11 +19,6 @@ class LeaseLost(Exception):
 def lease_time() -> timedelta:
     """How long a holder may be silent."""
     return timedelta(seconds=settings.CONCH["lease_s"])
-
-
-def is_free(now: datetime) -> Q:
-    """Rows that nobody holds."""
-    return Q(lease_until=None) | Q(lease_until__lte=now)
 
 
 class Lease:

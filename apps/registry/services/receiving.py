@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from apps.access.services import require
 from apps.common.actor import Actor
+from apps.common.due import is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
@@ -31,7 +32,7 @@ from apps.registry.errors import (
 )
 from apps.registry.growing import Growing
 from apps.registry.models import Upload
-from apps.registry.services.leases import Lease, LeaseLost, is_free
+from apps.registry.services.leases import Lease, LeaseLost
 from apps.registry.services.uploads import upload_time
 from apps.registry.services.versions import Wanted, keep_version
 from apps.registry.states import UploadState

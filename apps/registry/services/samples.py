@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import CLOCK, Actor
+from apps.common.due import is_due
 from apps.common.names import check_name
 from apps.registry import npz, selectors
 from apps.registry.errors import SampleInvalid, SampleMisfit, SampleTaken
@@ -112,7 +113,7 @@ def _save_new(actor: Actor, sample: Sample) -> None:
 
 def claim_capture(sample_id: int, *, now: datetime, until: datetime) -> Sample | None:
     """The sample whose outputs are to be taken now; None when another worker has it or it is done."""
-    due = Sample.objects.filter(pk=sample_id, capture_due_at__lte=now)
+    due = Sample.objects.filter(is_due("capture_due_at", now), pk=sample_id)
     if not due.update(capture_due_at=until):
         return None
     return Sample.objects.select_related("model").get(pk=sample_id)

@@ -243,3 +243,35 @@ def test_nothing_is_judged_in_a_policy_without_gates(rows: FleetRows, now: datet
 
     assert rollout.judge_at is None
     assert services.claim_look(rollout.pk, now=now) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "verdict"),
+    [
+        ({"version": "1"}, "error"),
+        ({"version": "2", "model": "another"}, "error"),
+        ({"version": "2", "server": "prod-9"}, "inconclusive"),
+        ({"version": "2", "server": "prod-1"}, "pass"),
+    ],
+    ids=["another version", "another model", "another server", "what was asked for"],
+)
+def test_an_answer_about_something_else_is_never_a_pass(
+    rows: FleetRows, prometheus: ScriptedPrometheus, now: datetime, labels: dict[str, str], verdict: str
+) -> None:
+    says(prometheus, p99_ms=41)
+    told = prometheus.answer
+    assert told is not None
+
+    def answer(asked: Asked) -> Any:
+        about = told(asked)["data"]["result"] if "(up{" in asked.parameters["query"] else []
+        at = float(asked.parameters["start"])
+        return _matrix(
+            [(one["metric"], one["values"]) for one in about] or [({**labels, "quantile": "0.99"}, [[at, "41"]])]
+        )
+
+    prometheus.answer = answer
+    rollout = baking(rows, now=now)
+
+    look(rollout, now)
+
+    assert selectors.judgements_of(rollout.pk)[0].verdict == verdict

@@ -1,6 +1,10 @@
 """What surrounds a rollout: the disk, the clock, the fleet's own changes, and a newer release of Conch."""
 
+import pytest
+
 from apps.common.actor import COMMAND
+from apps.deployments import services
+from apps.deployments.errors import ServerMoving
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.fleet import services as fleet
 from tests.faults.ground import Ground, as_ordinary_user
@@ -26,6 +30,48 @@ def _cordoned(ground: Ground) -> int:
         return ground.walk(rollout)
 
 
+def _retired_in_use(ground: Ground) -> int:
+    """Somebody retires the server that is being changed: that is refused, and the rollout ends as if nothing were."""
+    rollout = ground.begin()
+    with ground.at_step("load", before=_refused):
+        return ground.walk(rollout)
+
+
+def _refused() -> None:
+    with pytest.raises(ServerMoving):
+        services.retire_server(COMMAND, name="prod-1", reason="disk is broken")
+
+
+def _retired_when_done(ground: Ground) -> int:
+    """The first server is done and retired while the second is changed: the rollout goes on without it."""
+    rollout = ground.begin()
+    ground.walk_until(rollout, lambda: _has_run(rollout, "prod-1", "succeeded"))
+    _lose_first(ground)
+    return ground.walk(rollout)
+
+
+def _retired_and_put_back(ground: Ground) -> int:
+    """The same, and then the promotion is aborted: only the server that is left is put back."""
+    rollout = ground.begin()
+    ground.walk_until(rollout, lambda: _has_run(rollout, "prod-1", "succeeded"))
+    ground.walk_until(rollout, lambda: _has_run(rollout, "prod-2", "running"))
+    _lose_first(ground)
+    services.abort(COMMAND, rollout=rollout, reason="wrong build")
+    ground.walk(rollout)
+    assert ground.traffic["prod-2"].failures == []
+    return rollout
+
+
+def _lose_first(ground: Ground) -> None:
+    """The machine is gone for good, and somebody says so."""
+    ground.world.tritons["prod-1"].kill()
+    services.retire_server(COMMAND, name="prod-1", reason="disk is broken")
+
+
+def _has_run(rollout: int, server: str, state: str) -> bool:
+    return Run.objects.filter(rollout=rollout, server__name=server, state=state).exists()
+
+
 def _older_release(ground: Ground) -> int:
     """Rows as the first release wrote them: fewer keys, and a step whose memory knows less."""
     rollout = ground.begin()
@@ -45,6 +91,19 @@ def _older_recipe(ground: Ground) -> int:
 ROWS = [
     Fault("disk full", "during publish", _disk_full, ends="rolled_back", code="repository_full", is_sample=True),
     Fault("server leaves", "cordoned before load", _cordoned, is_sample=True),
+    Fault("server leaves", "retired in use, which is refused", _retired_in_use),
+    Fault(
+        "server leaves", "retired when its share is done", _retired_when_done, servers=2, is_fresh=True, goes_down=True
+    ),
+    Fault(
+        "server leaves",
+        "retired, then the promotion is aborted",
+        _retired_and_put_back,
+        ends="rolled_back",
+        servers=2,
+        is_fresh=True,
+        goes_down=True,
+    ),
     Fault("release upgraded", "rows with fewer keys", _older_release, is_sample=True),
     Fault("release upgraded", "a recipe with fewer steps", _older_recipe),
 ]

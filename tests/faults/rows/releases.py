@@ -1,0 +1,60 @@
+"""Several models in one release, and a worker that is lost where they meet."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.registry import services as registry
+from tests.faults.ground import QUICK, Ground
+from tests.faults.table import Fault
+
+
+def _release(ground: Ground) -> Any:
+    """Version 2 of two models, each of which has its version 1 live; the other is held to the same as the first."""
+    first = ground.world
+    second = replace(first, model=f"{first.model}b")
+    registry.register_model(COMMAND, name=second.model)
+    second.promote(second.upload())
+    items = [{"model": world.model, "version": world.upload(initialize=QUICK)} for world in (first, second)]
+    begun = services.begin_release(COMMAND, environment=first.environment, items=items, reason="together")
+    moved = {one.placement.model.name: one.pk for one in begun.rollouts.all()}
+    ground.others.append((second, moved[second.model]))
+    return begun.pk, moved[first.model]
+
+
+def _run(ground: Ground, rollout: int) -> int:
+    """Its run, which has begun."""
+    ground.walk_until(rollout, lambda: selectors.get_rollout(rollout).runs.filter(state="running").exists())
+    return ground.run_of(rollout)
+
+
+def _walk(ground: Ground, rollout: int) -> int:
+    for _, other in ground.others:
+        ground.walk(other)
+    return ground.walk(rollout)
+
+
+def _lost(moment: str) -> Callable[[Ground], int]:
+    def strike(ground: Ground) -> int:
+        _, rollout = _release(ground)
+        ground.lose_worker(_run(ground, rollout), "barrier", moment)
+        return _walk(ground, rollout)
+
+    return strike
+
+
+def _lost_going_back(ground: Ground) -> int:
+    """The release is stopped while one of its runs has lost its worker at the barrier."""
+    release, rollout = _release(ground)
+    ground.lose_worker(_run(ground, rollout), "barrier", "after")
+    services.abort_release(COMMAND, release=release, reason="not now")
+    return _walk(ground, rollout)
+
+
+KILLED = "worker killed"
+ROWS = [
+    *(Fault(KILLED, f"{moment} barrier of a release", _lost(moment)) for moment in ("before", "during", "after")),
+    Fault(KILLED, "at the barrier of a release that goes back", _lost_going_back, ends="rolled_back"),
+]
