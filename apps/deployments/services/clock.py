@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Q, Value
 from django.utils import timezone
 
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
+from apps.common.due import is_due
 from apps.common.errors import Invalid
 from apps.deployments.models import Placement, Probe, WarmupSchedule
 from apps.deployments.selectors.placements import get_placement
@@ -52,20 +52,17 @@ def schedule_warmup(
     return schedule
 
 
-def _is_due(now: datetime) -> Q:
-    """As for everything else: a time that lies further ahead than the interval came from a clock that was ahead."""
-    interval = ExpressionWrapper(F("every_s") * Value(timedelta(seconds=1)), DurationField())
-    furthest = ExpressionWrapper(Value(now, DateTimeField()) + interval, DateTimeField())
-    return Q(next_at__lte=now) | Q(next_at__gt=furthest)
-
-
 def claim_due_warmups(now: datetime) -> list[Placement]:
     """Placements to warm now; each is claimed by one caller only."""
-    due = WarmupSchedule.objects.filter(_is_due(now), is_enabled=True, placement__active__isnull=False)
+    put_off = WarmupSchedule.objects.filter(is_due("next_at", now), is_enabled=True, placement__active__isnull=False)
     claimed = []
-    for schedule in due.select_related("placement__environment", "placement__model", "placement__active"):
+    for schedule in put_off.select_related("placement__environment", "placement__model", "placement__active"):
+        interval = timedelta(seconds=schedule.every_s)
+        # Further ahead than the interval: a clock that was ahead wrote it.
+        if now < schedule.next_at <= now + interval:
+            continue
         mine = WarmupSchedule.objects.filter(pk=schedule.pk, next_at=schedule.next_at)
-        if mine.update(next_at=now + timedelta(seconds=schedule.every_s)):
+        if mine.update(next_at=now + interval):
             claimed.append(schedule.placement)
     return claimed
 

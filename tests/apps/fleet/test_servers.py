@@ -180,7 +180,7 @@ def test_a_repository_is_named_once_and_of_a_known_kind(environment: str, tmp_pa
     with pytest.raises(NameTaken):
         services.add_repository(COMMAND, name="staging", environment="staging", path=str(tmp_path / "other"))
     with pytest.raises(RepositoryKindUnknown):
-        services.add_repository(COMMAND, name="s3", environment="staging", path=str(tmp_path / "o"), kind="s3")
+        services.add_repository(COMMAND, name="ftp", environment="staging", path=str(tmp_path / "o"), kind="ftp")
 
 
 def test_a_part_changing_how_it_is_makes_an_event_and_staying_so_does_not(db: None) -> None:
