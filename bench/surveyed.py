@@ -19,8 +19,9 @@ from apps.registry.models import Model, Upload
 from bench.crowd import grow
 from bench.crowd_sizes import Size
 
-# What a GET does not make a page of, or (the export) what is meant to grow with what it holds.
-NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export"})
+# What a GET does not make a page of, what is meant to grow with what it holds (the export), and what only a version
+# that is not checked yet has (choosing).
+NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export", "choose"})
 LISTS = frozenset(
     {
         "audit",
