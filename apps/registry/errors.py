@@ -266,3 +266,11 @@ class CheckKeptDying(ControlPlaneError):
     code = "check_kept_dying"
     title = "The check ended the worker again and again"
     hint = "The worker's log says what happened. Upload again once that is cured, or another archive."
+
+
+class FetchKeptDying(ControlPlaneError):
+    """The worker was lost, or broke, every time it fetched these bytes."""
+
+    code = "fetch_kept_dying"
+    title = "The fetch ended the worker again and again"
+    hint = "The worker's log says what happened. Ask for it again once that is cured, or upload the bytes."

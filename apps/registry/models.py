@@ -114,7 +114,7 @@ class Fetch(models.Model):
     """Bytes of a version that a worker takes from somewhere; gone once they are here, or never will be.
 
     `reference` may hold a secret, the version's `source` does not. `mark` tells the source's bytes from other ones;
-    `moved_at` is when a byte last came.
+    `moved_at` is when a byte last came. `attempts` are those that the source failed, `begun` those without any end.
     """
 
     version = models.OneToOneField(Version, on_delete=models.CASCADE, related_name="fetch")
@@ -125,6 +125,7 @@ class Fetch(models.Model):
     size_bytes = models.BigIntegerField(null=True)
     received_bytes = models.BigIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
+    begun = models.PositiveSmallIntegerField(default=0, db_default=0)
     due_at = models.DateTimeField(default=timezone.now, db_index=True)
     moved_at = models.DateTimeField(default=timezone.now)
     lease_until = models.DateTimeField(null=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.audit.services import record
@@ -23,41 +23,15 @@ from apps.registry.errors import CheckKeptDying, UploadLost
 from apps.registry.intake import Checked, Limits
 from apps.registry.models import Artifact, Version
 from apps.registry.models import Upload as UploadRow
+from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
 from apps.registry.services.uploads import upload_time
 from apps.registry.states import UploadState, VersionState
 from apps.serving.protocol import Signature
 
 log = logging.getLogger(__name__)
 PENDING = (VersionState.RECEIVED, VersionState.CHECKING)
-# A check is begun once; again only when its worker was lost or broke.
-MOST_CHECKS = 5
 # The store is full or away: the bytes are fine, so their check waits, a minute at a time.
 STORE_WAIT = timedelta(seconds=60)
-
-
-class _LeaseLost(Exception):
-    """Another worker has taken the check over."""
-
-
-class _Lease:
-    """The right to check one version, held by the value in its row; renewed while the work goes on."""
-
-    def __init__(self, version: Version, staging: Path) -> None:
-        self._version = version
-        self._staging = staging
-
-    def renew(self) -> None:
-        """Called often; writes when half the lease is used, and sees to it that the disk does not fill up."""
-        now = timezone.now()
-        until = self._version.lease_until
-        if until is not None and until - now > _lease_time() / 2:
-            return
-        artifacts.require_room(selectors.store(), 0)
-        os.utime(self._staging)
-        mine = Version.objects.filter(pk=self._version.pk, state=VersionState.CHECKING, lease_until=until)
-        if not mine.update(lease_until=now + _lease_time()):
-            raise _LeaseLost
-        self._version.lease_until = now + _lease_time()
 
 
 def check_version(version_id: int, *, now: datetime) -> None:
@@ -66,62 +40,70 @@ def check_version(version_id: int, *, now: datetime) -> None:
     Safe to deliver twice or to two workers: one holds the lease, the other goes home. What is the store's fault
     and not the upload's is kept as its error too, and the check is begun again later.
     """
-    version = _claim(version_id, now=now)
-    if version is None:
+    found = _claim(version_id, now=now)
+    if found is None:
         return
+    version, lease = found
     try:
-        has_ended = _check(version)
-    except _LeaseLost:
+        has_ended = _settle(version, lease)
+    except LeaseLost:
         return
-    except refusals.SeveralVersions as error:
-        has_ended = _ask(version, error)
-    except ControlPlaneError as error:
-        has_ended = _put_off(version, error) if error.retryable else _reject(version, error)
     if has_ended:
         artifacts.drop_incoming(selectors.store(), version.incoming)
 
 
-def _claim(version_id: int, *, now: datetime) -> Version | None:
-    until = now + _lease_time()
-    due = _due(now).filter(pk=version_id)
-    if not due.update(state=VersionState.CHECKING, lease_until=until, checks_begun=F("checks_begun") + 1):
-        return None
-    return Version.objects.select_related("model", "artifact").get(pk=version_id, lease_until=until)
+def _settle(version: Version, lease: Lease) -> bool:
+    """Whether the check has ended, well or not, and its bytes are needed no longer."""
+    try:
+        return _check(version, lease)
+    except refusals.SeveralVersions as error:
+        return _ask(version, lease, error)
+    except ControlPlaneError as error:
+        return _put_off(version, lease, error) if error.retryable else _reject(version, lease, error)
 
 
-def _due(now: datetime) -> QuerySet[Version]:
-    return Version.objects.filter(is_free(now), state__in=PENDING)
+def _claim(version_id: int, *, now: datetime) -> tuple[Version, Lease] | None:
+    rows = Version.objects.filter(pk=version_id)
+    pending = Q(state__in=PENDING)
+    lease = Lease.claim(rows, pending, now=now, counting="checks_begun", state=VersionState.CHECKING)
+    return (rows.select_related("model", "artifact").get(), lease) if lease else None
 
 
-def _lease_time() -> timedelta:
-    return timedelta(seconds=settings.CONCH["lease_s"])
-
-
-def _check(version: Version) -> bool:
-    if version.checks_begun > MOST_CHECKS:
-        raise CheckKeptDying(f"{version}: {MOST_CHECKS} checks were begun and none came to an end")
+def _check(version: Version, lease: Lease) -> bool:
+    if lease.is_worn_out:
+        raise CheckKeptDying(f"{version}: {MOST_TRIES} checks were begun and none came to an end")
     if version.artifact and not version.incoming:
-        return _accept(version, _recheck(version, version.artifact))
+        return _accept(version, lease, _recheck(version, version.artifact))
     store = selectors.store()
     archive = artifacts.incoming(store, version.incoming)
     if not archive.is_file():
         raise UploadLost(f"{version}: the received file is not in {store}")
-    allowed = settings.CONCH
-    limits = Limits(allowed["max_entries"], allowed["max_unpacked_bytes"], allowed["max_ratio"])
     with artifacts.staging(store) as staging:
-        lease = _Lease(version, staging)
         with artifacts.faults(store, doing=f"unpacking {version}", needed_bytes=version.size_bytes):
             checked = intake.check(
                 _upload(version, archive),
                 staging,
                 model=version.model.name,
                 number=version.number,
-                limits=limits,
-                on_progress=lease.renew,
+                limits=_limits(),
+                on_progress=lambda: _hold_on(lease, staging),
             )
         lease.renew()
         artifacts.seal(checked.directory, selectors.directory_of(checked.address(version.digest)))
-        return _accept(version, checked)
+        return _accept(version, lease, checked)
+
+
+def _limits() -> Limits:
+    allowed = settings.CONCH
+    return Limits(allowed["max_entries"], allowed["max_unpacked_bytes"], allowed["max_ratio"])
+
+
+def _hold_on(lease: Lease, staging: Path) -> None:
+    """Called often: renews the lease in time, and sees to it that the disk does not fill up."""
+    if lease.is_due:
+        artifacts.require_room(selectors.store(), 0)
+        os.utime(staging)
+        lease.renew()
 
 
 def _upload(version: Version, archive: Path) -> intake.Upload:
@@ -136,28 +118,22 @@ def _upload(version: Version, archive: Path) -> intake.Upload:
     )
 
 
-def _reject(version: Version, error: ControlPlaneError) -> bool:
-    return _finish(version, VersionState.REJECTED, error=error_document(error))
+def _reject(version: Version, lease: Lease, error: ControlPlaneError) -> bool:
+    return _finish(version, lease, VersionState.REJECTED, error=error_document(error))
 
 
-def _ask(version: Version, error: refusals.SeveralVersions) -> bool:
+def _ask(version: Version, lease: Lease, error: refusals.SeveralVersions) -> bool:
     """Keep the bytes until somebody says which of the versions in them is meant."""
     until = timezone.now() + upload_time()
-    _finish(
-        version, VersionState.CHOOSING, error=error_document(error), choices=list(error.versions), choose_until=until
-    )
+    choices = list(error.versions)
+    _finish(version, lease, VersionState.CHOOSING, error=error_document(error), choices=choices, choose_until=until)
     return False
 
 
-def _put_off(version: Version, error: ControlPlaneError) -> bool:
+def _put_off(version: Version, lease: Lease, error: ControlPlaneError) -> bool:
     """Wait for the store; a check that could not be made is not one that ended its worker."""
     log.warning("%s: the check waits: %s", version, error.message)
-    mine = Version.objects.filter(pk=version.pk, state=VersionState.CHECKING, lease_until=version.lease_until)
-    mine.update(
-        lease_until=timezone.now() + STORE_WAIT,
-        checks_begun=F("checks_begun") - 1,
-        error=error_document(error),
-    )
+    lease.release(again_at=timezone.now() + STORE_WAIT, error=error_document(error))
     return False
 
 
@@ -174,7 +150,7 @@ def _recheck(version: Version, artifact: Artifact) -> Checked:
 
 
 @transaction.atomic
-def _accept(version: Version, checked: Checked) -> bool:
+def _accept(version: Version, lease: Lease, checked: Checked) -> bool:
     artifact, _ = Artifact.objects.get_or_create(
         digest=checked.address(version.digest),
         defaults={
@@ -186,6 +162,7 @@ def _accept(version: Version, checked: Checked) -> bool:
     config = checked.config
     return _finish(
         version,
+        lease,
         VersionState.READY,
         artifact=artifact,
         backend=(config.backend or config.platform)[:128],
@@ -200,10 +177,10 @@ def _accept(version: Version, checked: Checked) -> bool:
 
 
 @transaction.atomic
-def _finish(version: Version, state: VersionState, **fields: Any) -> bool:
-    """Only who still holds the lease may say how it ended: False when somebody else does now."""
-    holder = Version.objects.select_for_update().filter(pk=version.pk, lease_until=version.lease_until)
-    if not holder.exists() or not try_move(version, state, lease_until=None, **fields):
+def _finish(version: Version, lease: Lease, state: VersionState, **fields: Any) -> bool:
+    """Only who still holds the lease may say how it ended: LeaseLost when somebody else does now."""
+    lease.renew()
+    if not try_move(version, state, lease_until=None, **fields):
         return False
     record(
         CLOCK,
@@ -231,7 +208,8 @@ def signature_document(signature: Signature) -> dict[str, Any]:
 
 def due_versions(now: datetime) -> list[int]:
     """Versions whose check was never begun, was put off, or whose worker went silent."""
-    return list(_due(now).order_by("pk").values_list("pk", flat=True))
+    due = Version.objects.filter(is_free(now), state__in=PENDING)
+    return list(due.order_by("pk").values_list("pk", flat=True))
 
 
 def sweep_store() -> None:

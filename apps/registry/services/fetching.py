@@ -19,10 +19,10 @@ from apps.common.keeping import error_document
 from apps.common.text import printable
 from apps.common.transitions import try_move
 from apps.registry import artifacts, growing, selectors, sources
-from apps.registry.errors import DigestWrong, UploadEmpty, UploadTooLarge
+from apps.registry.errors import DigestWrong, FetchKeptDying, UploadEmpty, UploadTooLarge
 from apps.registry.growing import Growing
 from apps.registry.models import Fetch, Version
-from apps.registry.services.leases import Lease, LeaseLost
+from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
 from apps.registry.services.references import FETCH, policy
 from apps.registry.services.versions import CHECK, FILENAME_CHARS
 from apps.registry.sources import Opened, Position
@@ -74,12 +74,14 @@ def _claim(version_id: int, *, now: datetime) -> tuple[Fetch, Lease] | None:
     if Fetch.objects.exclude(is_free(now)).count() >= MOST_AT_ONCE:
         return None
     rows = Fetch.objects.filter(version_id=version_id)
-    lease = Lease.claim(rows, _is_due(now), now=now, at_least_s=PATIENCE_S)
+    lease = Lease.claim(rows, _is_due(now), now=now, at_least_s=PATIENCE_S, counting="begun")
     return (rows.select_related("version__model").get(), lease) if lease else None
 
 
 def _take(fetch: Fetch, lease: Lease, *, slice_s: float) -> bool:
     """Whether all bytes are here; False when there are more and it is others' turn."""
+    if lease.is_worn_out:
+        raise FetchKeptDying(f"{fetch.version}: {MOST_TRIES} fetches from {fetch.version.source} came to no end")
     reference = sources.parse(fetch.reference)
     with sources.opened(reference, policy(), _position(fetch)) as opened:
         _require_small(fetch, opened.size_bytes or 0)

@@ -1,15 +1,19 @@
-"""The right to work on one row, held by the value in it; renewed while the work goes on."""
+"""The right to work on one row, held by the value in it; renewed while the work goes on.
+
+Where tries are counted, one that never came to an end (its holder was lost, or broke) is told from one that did.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from apps.common.due import is_free
 
-FREE_FIELD = "lease_until"
+# Work is begun once; again only when its worker was lost or broke.
+MOST_TRIES = 5
 
 
 class LeaseLost(Exception):
@@ -22,22 +26,39 @@ def lease_time() -> timedelta:
 
 
 class Lease:
-    """Held by whoever wrote `lease_until` last."""
+    """Held by whoever wrote `lease_until` last; `counting` names the field that holds the tries without an end."""
 
-    def __init__(self, rows: QuerySet[Any], until: datetime, lasts: timedelta) -> None:
+    def __init__(self, rows: QuerySet[Any], until: datetime, lasts: timedelta, *, counting: str = "") -> None:
         self._rows = rows
         self._until = until
         self._lasts = lasts
+        self._counting = counting
 
     @classmethod
-    def claim(cls, rows: QuerySet[Any], condition: Q, *, now: datetime, at_least_s: float = 0) -> Self | None:
+    def claim(
+        cls,
+        rows: QuerySet[Any],
+        condition: Q,
+        *,
+        now: datetime,
+        at_least_s: float = 0,
+        counting: str = "",
+        **fields: Any,
+    ) -> Self | None:
         """The lease on the one row there, None when it does not fit `condition` or somebody holds it.
 
-        `at_least_s` is for work that waits for others for longer than the usual lease.
+        `at_least_s` is for work that waits for others for longer than the usual lease; `fields` are kept with it.
         """
         lasts = max(lease_time(), timedelta(seconds=at_least_s))
         until = now + lasts
-        return cls(rows, until, lasts) if rows.filter(condition & is_free(now)).update(lease_until=until) else None
+        counted = {counting: F(counting) + 1} if counting else {}
+        is_mine = rows.filter(condition & is_free(now)).update(lease_until=until, **counted, **fields)
+        return cls(rows, until, lasts, counting=counting) if is_mine else None
+
+    @property
+    def is_worn_out(self) -> bool:
+        """Whether so many tries came to no end that another one is no use."""
+        return self._rows.filter(**{f"{self._counting}__gt": MOST_TRIES}).exists()
 
     @property
     def is_due(self) -> bool:
@@ -50,9 +71,10 @@ class Lease:
         self._update(lease_until=until, **fields)
         self._until = until
 
-    def release(self, **fields: Any) -> None:
-        """Keep `fields` and let go, or LeaseLost."""
-        self._update(lease_until=None, **fields)
+    def release(self, *, again_at: datetime | None = None, **fields: Any) -> None:
+        """Keep `fields` and let go, or LeaseLost: this try came to an end. Nobody takes the row before `again_at`."""
+        counted = {self._counting: 0} if self._counting else {}
+        self._update(lease_until=again_at, **counted, **fields)
 
     def let_go(self, **fields: Any) -> None:
         """As `release`, by somebody who has failed already and does not mind who holds the row."""

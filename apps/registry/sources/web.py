@@ -30,7 +30,8 @@ OK, PARTIAL, RANGE_PAST_END = 200, 206, 416
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MISSING, REFUSED = frozenset({404, 410}), frozenset({401, 403, 407})
 LATER = frozenset({408, 425, 429})
-_RANGE = re.compile(r"bytes (?P<from>\d+)-\d+/(?P<size>\d+|\*)")
+# No more digits than a size on any disk has: Python refuses to read thousands of them, with an error of its own.
+_RANGE = re.compile(r"bytes (?P<from>\d{1,18})-\d{1,18}/(?P<size>\d{1,18}|\*)")
 _PLACE = re.compile(r"(?P<host>\[.*\]|[^:]*)(?::(?P<port>\d+))?")
 Resolve = Callable[..., Any]
 

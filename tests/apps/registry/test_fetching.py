@@ -287,6 +287,21 @@ def test_one_whose_worker_died_is_due_again(ask: Ask, root: Path) -> None:
     assert fetch(version).state == "received"
 
 
+def test_one_that_breaks_its_worker_every_time_is_stopped(ask: Ask, root: Path, settings: Settings) -> None:
+    version = ask(f"{root}/x.zip")
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": None}
+    for _ in range(5):
+        with pytest.raises(TypeError):
+            fetch(version)
+        Fetch.objects.update(lease_until=None)
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": str(root.parent / "store")}
+
+    fetch(version)
+
+    assert (version.state, version.error["code"]) == ("rejected", "fetch_kept_dying")
+    assert services.due_fetches(timezone.now() + timedelta(days=1)) == []
+
+
 @pytest.mark.django_db(transaction=True)
 def test_who_lost_the_lease_changes_nothing(ask: Ask, site: Site) -> None:
     def stolen(handler: Any) -> None:

@@ -195,6 +195,14 @@ def test_each_answer_gets_its_name(status: int, error: type[ControlPlaneError], 
         read(Web(policy(site)), site.status("/x", status))
 
 
+@pytest.mark.parametrize("told", ["bytes 1-2", f"bytes 1-{'9' * 5_000}/*", f"bytes {'1' * 5_000}-2/3", "bytes 1-2/x"])
+def test_a_part_that_nobody_can_place_is_asked_for_again(told: str, site: Site) -> None:
+    site.answers["/x"] = lambda handler: reply(handler, 206, CONTENT, Content_Range=told)
+
+    with pytest.raises(SourceUnreachable, match="another part"):
+        read(Web(policy(site)), f"https://{site.place}/x", Position(1, '"one"'))
+
+
 def test_nobody_there_is_said_and_may_be_tried_again(site: Site) -> None:
     place = f"localhost:{free_port()}"
 
