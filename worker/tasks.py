@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.deployments import services as deployments
 from apps.fleet import services as fleet
 from apps.registry import services as registry
-from worker import captures, clock, engine, judging, parts, trials
+from worker import captures, clock, engine, judging, memory, parts, trials
 
 
 @shared_task(name="conch.advance_run")
@@ -31,6 +31,12 @@ def answer_trial(*, trial_id: int, **_: object) -> None:
 def judge_rollout(*, rollout_id: int, **_: object) -> None:
     """Judge those of a rollout's gates that are due."""
     judging.judge_rollout(rollout_id, now=timezone.now())
+
+
+@shared_task(name="conch.measure_memory")
+def measure_memory(*, reading_id: int, **_: object) -> None:
+    """Keep what loads and unloads did to a server's memory."""
+    memory.measure(reading_id, now=timezone.now())
 
 
 @shared_task(name="conch.capture_golden")

@@ -8,6 +8,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u
 
 SHOWN_CHARS = 2_000
 KEPT_CHARS = 64_000
+KIB = 1024
 
 
 def printable(text: str, *, limit: int = KEPT_CHARS) -> str:
@@ -16,3 +17,11 @@ def printable(text: str, *, limit: int = KEPT_CHARS) -> str:
     if len(plain) <= limit:
         return plain
     return f"{plain[:limit]}\n... ({len(plain) - limit:,} more characters cut)"
+
+
+def as_size(size_bytes: float) -> str:
+    """Bytes in the unit that fits: `12 B`, `3.4 MiB`."""
+    units, at = ("B", "KiB", "MiB", "GiB", "TiB"), 0
+    while size_bytes >= KIB and at < len(units) - 1:
+        size_bytes, at = size_bytes / KIB, at + 1
+    return f"{size_bytes:.0f} {units[at]}" if at == 0 else f"{size_bytes:.1f} {units[at]}"

@@ -10,6 +10,7 @@ from apps.console.door import Part, live_page, page
 from apps.console.ranges import board, chosen_range
 from apps.console.shown import matrix
 from apps.console.shown.environments import environment_line
+from apps.console.shown.memory import shown_memory
 from apps.console.shown.servers import drift_line, server_line, server_page
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -89,10 +90,12 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         now=now,
         most_rows=None if request.GET.get("rows") == "all" else SERVER_ROWS,
     )
+    memory = shown_memory(deployments.server_memory(found))
     return live_page(
         request,
         "fleet/server_detail.html",
         Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving),
+        Part("memory", "fleet/_memory.html", memory, is_moving=False),
         Part("facts", "fleet/_server_facts.html", shown.facts, is_moving=shown.line.is_moving),
         section="servers",
         board=board(Page.SERVER, request, server=name),

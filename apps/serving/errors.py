@@ -21,6 +21,15 @@ class ServerFailed(ControlPlaneError):
     title = "The server answered with an error"
 
 
+class MetricsUnread(ControlPlaneError):
+    """The server's own metrics were not given in time, or are no metrics; nothing depends on them."""
+
+    code = "metrics_unread"
+    http_status = 503
+    retryable = True
+    title = "The server's metrics could not be read"
+
+
 class NotAnInferenceServer(ControlPlaneError):
     """Something answers there, but it does not speak the inference protocol."""
 

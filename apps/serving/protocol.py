@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from apps.serving.memory import DeviceMemory
+
 
 class Readiness(StrEnum):
     """A version's state as the server's index tells it."""
@@ -177,3 +179,9 @@ class ServingBackend(Protocol):
 
     def configuration(self, model: str, version: int) -> Mapping[str, Any]:
         """The loaded version's whole configuration as the server tells it, defaults filled in."""
+
+    def memory(self) -> tuple[DeviceMemory, ...]:
+        """The cards' memory, else the machine's; empty where it tells neither. MetricsUnread when it does not answer.
+
+        The figures may be some seconds old. It is asked with a deadline of its own, which is short.
+        """

@@ -30,6 +30,7 @@ class SimulatedTriton:
         load_models: Sequence[str] | None = (),
         strict_readiness: bool = False,
         restricted_key: str | None = None,
+        gpu_bytes: int = 0,
     ) -> None:
         self.name = name
         self.repository = repository.resolve()
@@ -41,6 +42,7 @@ class SimulatedTriton:
             "load_models": None if load_models is None else list(load_models),
             "strict_readiness": strict_readiness,
             "restricted_key": restricted_key,
+            "gpu_bytes": gpu_bytes,
         }
 
     @property
@@ -84,9 +86,12 @@ class SimulatedTriton:
         """Go on after pause()."""
         self._fleet.tell(self.key, "resume")
 
-    def disturb(self, *, slow_s: float = 0.0, load_s: float = 0.0, fail_load: str = "") -> None:
-        """From now on: answer slowly, load slowly, fail every load with these words. Without arguments: be well."""
-        self._fleet.tell(self.key, "faults", slow_s=slow_s, load_s=load_s, fail_load=fail_load)
+    def disturb(self, *, slow_s: float = 0.0, load_s: float = 0.0, fail_load: str = "", leaks: bool = False) -> None:
+        """From now on: answer slowly, load slowly, fail every load with these words, keep the memory of what unloads.
+
+        Without arguments: be well.
+        """
+        self._fleet.tell(self.key, "faults", slow_s=slow_s, load_s=load_s, fail_load=fail_load, leaks=leaks)
 
 
 class SimulatedFleet(Part):

@@ -11,6 +11,7 @@ from apps.deployments.models import Placement, Probe, Rollout, Run, StepRun, War
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from apps.registry.models import Alias, Artifact, Model, Sample, Version
 from tests.factories.drift import add_drift
+from tests.factories.memory import GIB, reading
 
 CONFIG = """\
 name: "digits"
@@ -312,6 +313,8 @@ def break_things(rows: FleetRows) -> Rollout:
         error={"code": "shadow_failed", "message": TRACEBACK.splitlines()[0], "hint": "Read what the model said."},
     )
     add_drift(rows.servers)
+    reading(rows.servers["prod-1"], "resnet50", 10, before=2 * GIB, after=5 * GIB)
+    reading(rows.servers["prod-1"], "resnet50", 10, before=5 * GIB, after=5 * GIB, action="unload")
     WarmupSchedule.objects.create(placement=rows.placements["digits", "prod"], every_s=600)
     for passed in (True, False):
         Probe.objects.create(

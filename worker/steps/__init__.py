@@ -11,6 +11,7 @@ from worker.steps import (
     ensembles,
     expose,
     load,
+    make_room,
     persist,
     preflight,
     publish,
@@ -25,6 +26,7 @@ Step = Callable[[Context], Outcome]
 
 STEPS: dict[str, Step] = {
     "preflight": preflight.run,
+    "make_room": make_room.run,
     "publish": publish.run,
     "shadow": shadow.run,
     "barrier": barrier.run,

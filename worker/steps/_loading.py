@@ -8,7 +8,7 @@ from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
 from apps.serving.protocol import IndexEntry, Readiness
 from worker.context import Context
 from worker.outcomes import Wait
-from worker.steps import _neighbours
+from worker.steps import _memory, _neighbours
 
 POLL_S = 0.5
 _BUSY = (Readiness.LOADING, Readiness.UNLOADING)
@@ -40,6 +40,7 @@ def load_once(
         if not context.work.home.tells_all:
             # Sent again it queues behind the first, whose outcome only this answer tells; what is up stays up.
             _patience(context, model, number)
+    _memory.note(context)
     watching = _neighbours.before(context)
     context.remember(sent=True, reason_before=_reason(entries.get(number)), **watching, **(keeping or {}))
     try:

@@ -8,6 +8,7 @@ from apps.serving.preflight import ServerFacts, Severity
 from apps.serving.protocol import Readiness
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Reroute, Wait
+from worker.steps import _memory
 
 # What brings a configuration that may never have run there.
 ASKED = (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE)
@@ -28,10 +29,14 @@ def run(context: Context) -> Outcome:
         if context.seconds_in_step() > work.load_deadline_s:
             raise LoadStuck(f"{server}: {work.model} version {loading[0]} was LOADING before this rollout and still is")
         return Wait(1, f"{server} is still loading {work.model} {loading[0]}")
-    _refuse_unplaced(context, {n for n, entry in entries.items() if entry.state == Readiness.READY})
+    ready = {n for n, entry in entries.items() if entry.state == Readiness.READY}
+    _refuse_unplaced(context, ready)
     free = work.home.free_bytes()
     _refuse_unfit(context, free)
-    return Done({"free_bytes": free, "loaded": sorted(n for n, e in entries.items() if e.state == Readiness.READY)})
+    room = _memory.find_room(context)
+    if not isinstance(room, dict):
+        return room
+    return Done({"free_bytes": free, "loaded": sorted(ready), **room})
 
 
 def _refuse_unfit(context: Context, free_disk_bytes: int | None) -> None:

@@ -4,7 +4,7 @@ from apps.deployments import services
 from apps.serving.errors import LoadPending, LoadStuck
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
-from worker.steps import _stamps
+from worker.steps import _memory, _stamps
 
 POLL_S = 0.5
 
@@ -26,6 +26,7 @@ def run(context: Context) -> Outcome:
         context.remember(stamps=stamps)
         if not work.run.has_changed_server:
             services.note_change(work.run)
+        _memory.note(context)
         try:
             context.load(work.model, work.config_of(new, versions), versions=versions)
         except LoadPending:

@@ -16,6 +16,7 @@ from apps.serving.errors import LoadRefused, LoadStuck
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
 from worker.outcomes import Done, Outcome, Wait
+from worker.steps import _memory
 from worker.steps._comparing import compare
 from worker.steps._cure import cure
 from worker.steps._loading import load_once
@@ -92,21 +93,31 @@ def _unload(context: Context) -> Outcome:
     failed = context.recall("error")
     if not _is_stuck(context):
         context.backend.unload(name, timeout_s=PATIENCE_S)
+        if not failed and not (_memory.is_tight(context) and _is_left(context, name)):
+            # It goes on unloading while the live load begins: nobody needs to wait for that, where both fit.
+            return _passed(context)
+        if _is_left(context, name) and _is_soon(context):
+            return Wait(0.2, f"{work.server.name}: {name} is unloading")
         if not failed:
-            # It goes on unloading while the live load begins: nobody needs to wait for that. The last one takes the
-            # directory away; where two are last at once, persist does.
-            if not work.is_shadow_shared:
-                work.home.remove_shadow(model=work.model)
-            return Done(context.recall("detail", {}))
-        left = [n for n, e in context.entries(name).items() if e.state != Readiness.UNAVAILABLE]
-        if left and _is_soon(context):
-            return Wait(0.2, f"{work.server.name}: {name} {left[0]} is unloading")
+            return _passed(context)
         if _is_stand_in_there(context):
             return Wait(0.3, f"{work.server.name}: the stand-in is unloading")
     if not _is_stuck(context):
         # One that hangs keeps its directory: a server lists only what has one, and would hang unseen.
         work.home.remove_shadow(model=work.model)
     raise _told(context, failed)
+
+
+def _passed(context: Context) -> Done:
+    """The last one takes the directory away; where two are last at once, persist does."""
+    work = context.work
+    if not work.is_shadow_shared:
+        work.home.remove_shadow(model=work.model)
+    return Done(context.recall("detail", {}))
+
+
+def _is_left(context: Context, name: str) -> bool:
+    return any(entry.state != Readiness.UNAVAILABLE for entry in context.entries(name).values())
 
 
 def _is_soon(context: Context) -> bool:

@@ -5,12 +5,14 @@ from apps.serving.errors import UnloadStuck
 from apps.serving.protocol import Readiness
 from worker.context import PATIENCE_S, Context
 from worker.outcomes import Done, Outcome, Wait
+from worker.steps import _memory
 
 
 def run(context: Context) -> Outcome:
     """Requests in flight are answered first; meanwhile the index says UNLOADING."""
     work = context.work
     if not context.recall("sent"):
+        _memory.note(context)
         context.remember(sent=True)
         services.note_change(work.run)
         context.backend.unload(work.model, timeout_s=PATIENCE_S)

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.shapes.common import Shape
+from apps.deployments.memory import Fit
 
 
 class PlannedServerShape(Shape):
@@ -17,7 +18,16 @@ class PlannedServerShape(Shape):
     drop = serializers.ListField(child=serializers.IntegerField())
     is_hot = serializers.BooleanField()
     expected_s = serializers.FloatField(allow_null=True)
-    expected_bytes = serializers.IntegerField(allow_null=True)
+    expected_bytes = serializers.IntegerField(
+        allow_null=True, help_text="Memory that the version takes, by its earlier loads."
+    )
+    free_bytes = serializers.IntegerField(allow_null=True, help_text="Free when Conch last read it, at `free_at`.")
+    free_at = serializers.DateTimeField(allow_null=True)
+    memory = serializers.ChoiceField(
+        choices=[str(one) for one in Fit],
+        help_text="`short`: preflight will refuse it (memory_short) if it reads the same; `drops_standby`: the "
+        "standby is let go of first; `unknown` stands in nobody's way.",
+    )
 
 
 class PlannedGateShape(Shape):

@@ -23,6 +23,7 @@ from apps.api.shapes.fleet import (
     ServerFilter,
     ServerShape,
 )
+from apps.api.shapes.memory import ServerMemoryShape
 from apps.common.errors import IllegalTransition
 from apps.common.names import BadName
 from apps.deployments import selectors as deployments
@@ -148,6 +149,15 @@ class ServerInService(ApiView):
             self.shape(InServiceShape, said),
             status=status.HTTP_200_OK if found.is_in_service else status.HTTP_503_SERVICE_UNAVAILABLE,
         )
+
+
+class ServerMemory(ApiView):
+    """What loads and unloads did to a server's memory."""
+
+    @described("A server's memory", gives=ServerMemoryShape, errors=[errors.ServerUnknown])
+    def get(self, request: Request, name: str) -> Response:
+        """As it was last read around loads and unloads since the server started. Nobody is asked; unknown is empty."""
+        return Response(self.shape(ServerMemoryShape, deployments.server_memory(selectors.get_server(name))))
 
 
 class Drift(ApiView):

@@ -62,6 +62,7 @@ FLEET: Paths = [
     path("servers/<name:name>/uncordon", servers.ServerUncordon.as_view(), name="server-uncordon"),
     path("servers/<name:name>/retire", servers.ServerRetire.as_view(), name="server-retire"),
     path("servers/<name:name>/reconcile", servers.ServerReconcile.as_view(), name="server-reconcile"),
+    path("servers/<name:name>/memory", servers.ServerMemory.as_view(), name="server-memory"),
     path("servers/<name:name>/in-service", servers.ServerInService.as_view(), name="server-in-service"),
     path("drift", servers.Drift.as_view(), name="drift"),
     path("health", fleet.Health.as_view(), name="health"),

@@ -4,9 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.common.text import SHOWN_CHARS, printable
+from apps.common.text import SHOWN_CHARS, as_size, printable
 from apps.console.shown.state import Chip
-from apps.console.shown.words import as_size
 
 if TYPE_CHECKING:
     from apps.registry.comparison import Comparison, FileDifference

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from apps.console.shown.words import as_size
+from apps.common.text import as_size
 from apps.deployments.selectors import Advice, Advised
 from apps.metrics.budgets import Budget
 from apps.metrics.cards import Card, Slice

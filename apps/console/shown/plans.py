@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apps.common.text import SHOWN_CHARS, printable
-from apps.console.shown.words import as_size, count
+from apps.console.shown.memory import planned_memory
+from apps.console.shown.state import Chip
+from apps.console.shown.words import count, listed
+from apps.deployments.memory import Fit
 from apps.deployments.services.planning import PlannedServer, PromotionPlan
 
 MOST_ROWS = 20
@@ -21,7 +24,7 @@ class PlanRow:
     drop: str
     speed: str
     takes_s: float | None
-    memory: str
+    memory: Chip
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class ShownPlan:
     gates: tuple[tuple[str, str, str], ...]
     changes: tuple[str, ...]
     obstacles: tuple[tuple[str, str, str], ...]
+    short: tuple[str, ...]
 
 
 def shown_plan(plan: PromotionPlan) -> ShownPlan:
@@ -51,6 +55,7 @@ def shown_plan(plan: PromotionPlan) -> ShownPlan:
         obstacles=tuple(
             (error.title, printable(error.message, limit=SHOWN_CHARS), error.hint) for error in plan.obstacles
         ),
+        short=tuple(_short(plan)),
     )
 
 
@@ -69,6 +74,18 @@ def _facts(plan: PromotionPlan) -> Iterator[str]:
     yield f"policy {plan.policy_number}"
 
 
+def _short(plan: PromotionPlan) -> Iterator[str]:
+    """Where memory is short, by what was last read."""
+    by_fit = {fit: [one.server for one in plan.servers if one.memory == fit] for fit in (Fit.DROPS_STANDBY, Fit.SHORT)}
+    if by_fit[Fit.DROPS_STANDBY]:
+        yield f"the standby is let go of first, for want of memory, on {listed(by_fit[Fit.DROPS_STANDBY])}"
+    if by_fit[Fit.SHORT]:
+        yield (
+            f"it does not fit into the memory of {listed(by_fit[Fit.SHORT])}: preflight will refuse it there, "
+            "before the server is touched"
+        )
+
+
 def _row(server: PlannedServer) -> PlanRow:
     return PlanRow(
         server=server.server,
@@ -78,7 +95,7 @@ def _row(server: PlannedServer) -> PlanRow:
         drop=_numbers(server.drop),
         speed="hot" if server.is_hot else "cold",
         takes_s=server.expected_s,
-        memory="unknown" if server.expected_bytes is None else as_size(server.expected_bytes),
+        memory=planned_memory(server),
     )
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from apps.common.text import printable
-from apps.console.shown.words import as_size
+from apps.common.text import as_size, printable
 
 SAID_CHARS = 240
 MOST = 6
@@ -67,6 +66,9 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "warm_up_requests": lambda value: f"{value} warm-up requests inside the load" if value else "",
     "loads": lambda value: "" if value else "nothing to load",
     "free_bytes": lambda value: f"{as_size(value)} free",
+    "memory": str,
+    "is_tight": lambda value: "it does not fit twice: the one aside is gone before the other comes" if value else "",
+    "dropped": lambda value: f"let go of version {value}",
     "remark": str,
     "unchecked": str,
     "unfit": lambda value: f"does not fit: {_plain(value)}",

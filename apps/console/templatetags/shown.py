@@ -9,9 +9,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.common.text import SHOWN_CHARS, printable
+from apps.common.text import SHOWN_CHARS, as_size, printable
 from apps.console.shown.state import Chip
-from apps.console.shown.words import as_size
 
 register = template.Library()
 

@@ -171,3 +171,14 @@ class NeededByEnsemble(Conflict):
     code = "needed_by_ensemble"
     title = "A live ensemble needs it"
     hint = "Unload the ensemble first, or promote a version of it that does without."
+
+
+class MemoryShort(Conflict):
+    """A server has too little memory for one more version beside those that serve."""
+
+    code = "memory_short"
+    title = "It does not fit into the server's memory"
+    hint = (
+        "Set drop_standby in the environment's policy to let go of the standby first, unload another model there, "
+        "restart a server that shows a leak, or take a larger one."
+    )

@@ -2,6 +2,7 @@
 
 from apps.deployments.models.drift import Drift
 from apps.deployments.models.going_back import Ban, PlacementChange
+from apps.deployments.models.memory import MemoryReading
 from apps.deployments.models.releases import Release
 from apps.deployments.models.rollouts import (
     EnvironmentPolicy,
@@ -21,6 +22,7 @@ __all__ = [
     "Drift",
     "EnvironmentPolicy",
     "Judgement",
+    "MemoryReading",
     "Overlay",
     "Placement",
     "PlacementChange",

@@ -15,6 +15,7 @@ from apps.deployments.services.clock import (
 from apps.deployments.services.controls import approve, pause, resume, retry_run, skip_gate
 from apps.deployments.services.holds import hold, unhold
 from apps.deployments.services.judging import claim_look, keep_judgements, probes_of, synthetic_made
+from apps.deployments.services.memory import begin_reading, end_reading, give_up_reading, is_measuring
 from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
@@ -49,6 +50,7 @@ __all__ = [
     "apply_retention",
     "approve",
     "archive_version",
+    "begin_reading",
     "begin_release",
     "begin_step",
     "begin_trial",
@@ -59,11 +61,14 @@ __all__ = [
     "claim_due_warmups",
     "claim_look",
     "claim_run",
+    "end_reading",
     "end_run",
     "end_trial",
     "forget_old_probes",
     "forget_old_trials",
+    "give_up_reading",
     "hold",
+    "is_measuring",
     "is_wanted",
     "keep_judgements",
     "lift_ban",

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil
 
 from django.db.models import Avg, F
@@ -12,8 +13,10 @@ from apps.access.verbs import VIEW
 from apps.common.actor import Actor
 from apps.common.errors import ControlPlaneError
 from apps.deployments import plan
+from apps.deployments.memory import Fit
 from apps.deployments.models import Placement, Run
 from apps.deployments.policy import Approval, Policy, wave_of
+from apps.deployments.selectors.memory import Room, rooms
 from apps.deployments.selectors.placements import placements
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.targets import do_stand_beside, hot_servers
@@ -32,7 +35,10 @@ RUNS_SEEN = 20
 
 @dataclass(frozen=True, slots=True)
 class PlannedServer:
-    """One server's share, its wave counted from 0; what is expected is None while no such load was seen."""
+    """One server's share, its wave counted from 0; what is expected is None while no such load was seen.
+
+    `free_bytes` is what was free when Conch last read it, at `free_at`: preflight reads it again before it decides.
+    """
 
     server: str
     wave: int
@@ -42,6 +48,9 @@ class PlannedServer:
     is_hot: bool
     expected_s: float | None
     expected_bytes: int | None = None
+    free_bytes: int | None = None
+    free_at: datetime | None = None
+    memory: Fit = Fit.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,7 @@ def _servers(
     old, sizes = placement.active, policy.wave_sizes(len(servers))
     hot = hot_servers(placement, wanted) if placement.pk else frozenset()
     beside = {kind: do_stand_beside(placement, wanted, kind=kind) for kind in {server.kind for server in servers}}
+    known = rooms(placement, wanted, servers, may_drop=policy.drop_standby)
     loaded = {version.number for version in (old, placement.standby) if version is not None}
     for position, server in enumerate(servers):
         _, final = plan.sets_between(
@@ -137,7 +147,7 @@ def _servers(
             stands_beside=old is not None and beside[server.kind],
             keep=policy.standby_window_s > 0,
         )
-        is_hot = server.name in hot
+        is_hot, room = server.name in hot, known.get(server.name, Room())
         yield PlannedServer(
             server=server.name,
             wave=wave_of(sizes, position),
@@ -146,6 +156,10 @@ def _servers(
             drop=tuple(sorted(loaded - final)),
             is_hot=is_hot,
             expected_s=each_s,
+            expected_bytes=room.need.total_bytes if room.need else None,
+            free_bytes=room.free_bytes,
+            free_at=room.at,
+            memory=room.fit,
         )
 
 

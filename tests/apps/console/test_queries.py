@@ -17,7 +17,7 @@ QUERIES = {
     "/models/digits/?stop=0": 33,
     "/models/digits/versions/2/": 19,
     "/servers/": 7,
-    "/servers/prod-1/": 11,
+    "/servers/prod-1/": 12,
     "/rollouts/": 7,
     "/rollouts/{first}/": 8,
     "/audit/": 7,

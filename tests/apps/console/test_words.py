@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from apps.common.text import as_size
 from apps.console.shown.state import problem
 from apps.console.shown.steps import said
-from apps.console.shown.words import as_size, count, listed
+from apps.console.shown.words import count, listed
 from apps.console.templatetags.shown import duration, first_line, is_long, milliseconds, relative, span
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """`python -m tests.doubles.triton CONTROL_PORT`: a process that holds simulated servers, told what to do over HTTP.
 
 POST /servers {options} adds and starts one; POST /servers/NAME/WHAT {...} does one of: start, kill, pause, resume,
-faults {"slow_s", "load_s", "fail_load"}. GET / answers when it is ready, with the process's CPU seconds.
+faults {"slow_s", "load_s", "fail_load", "leaks"}. GET / answers when it is ready, with the process's CPU seconds.
 """
 
 import asyncio
@@ -60,6 +60,7 @@ def _disturb(state: Any, what: str, asked: dict[str, Any]) -> None:
         state.resume()
     else:
         state.slow_s = asked.get("slow_s", 0.0)
+        state.memory.leaks = asked.get("leaks", False)
         state.models.load_s = asked.get("load_s", 0.0)
         state.models.fail_load = asked.get("fail_load", "")
 

@@ -34,7 +34,7 @@ class Door:
     async def _route(self, request: web.BaseRequest) -> web.Response:
         match [word for word in request.path.split("/") if word]:
             case ["metrics"]:
-                return web.Response(text=statistics.exposition(self.state.models))
+                return web.Response(text=statistics.exposition(self.state.models, self.state.memory))
             case ["v2"]:
                 return web.json_response({"name": "triton", "version": VERSION, "extensions": EXTENSIONS})
             case ["v2", "health", which]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.doubles.triton import inference, repository
 from tests.doubles.triton.instance import wire_datatype
+from tests.doubles.triton.memory import GpuMemory
 from tests.doubles.triton.models import Models
 from tests.doubles.triton.refusals import Refusal, not_explicit, restricted
 
@@ -33,6 +34,7 @@ class Options:
     load_models: tuple[str, ...] | None = ()
     strict_readiness: bool = False
     restricted_key: str | None = None
+    gpu_bytes: int = 0
 
 
 class State:
@@ -42,6 +44,7 @@ class State:
         self.options = options
         self.models = Models(Path(options.repository), threads)
         self.slow_s = 0.0
+        self.memory = GpuMemory(options.gpu_bytes)
         self._runs = asyncio.Event()
         self._runs.set()
 

@@ -7,6 +7,7 @@ from typing import Any
 from tritonclient.grpc import service_pb2 as wire
 
 from tests.doubles.triton.instance import Counters, Instance
+from tests.doubles.triton.memory import GpuMemory
 from tests.doubles.triton.models import Models
 from tests.doubles.triton.refusals import not_available
 
@@ -50,7 +51,7 @@ def _tell(line: Any, counted: Counters) -> None:
         timer.count, timer.ns = count, spent_ns
 
 
-def exposition(models: Models) -> str:
+def exposition(models: Models, memory: GpuMemory) -> str:
     """The text of /metrics."""
     found = list(models.ready())
     lines: list[str] = []
@@ -65,7 +66,7 @@ def exposition(models: Models) -> str:
     pending = ((_labels(name, one), max(0, one.in_flight - 1)) for name, one in found)
     lines += _family("nv_inference_pending_request_count", "gauge", pending)
     lines += _summaries(found)
-    return "\n".join([*lines, *_machine(models), ""])
+    return "\n".join([*lines, *_machine(models), *memory.exposition(models), ""])
 
 
 def _family(metric: str, kind: str, values: Iterable[tuple[str, object]]) -> list[str]:

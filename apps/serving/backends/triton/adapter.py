@@ -7,9 +7,10 @@ from tritonclient.utils import InferenceServerException
 
 from apps.common.errors import ControlPlaneError
 from apps.common.names import check_name
-from apps.serving.backends.triton import answers, channels, config, faults, guard, peer, tensors
+from apps.serving.backends.triton import answers, channels, config, faults, guard, memory, peer, tensors
 from apps.serving.backends.triton.document import to_document
 from apps.serving.errors import InferenceFailed, NotAnInferenceServer, NotExplicit
+from apps.serving.memory import DeviceMemory
 from apps.serving.protocol import Address, Answer, ControlMode, IndexEntry, ServerInfo, Signature, Statistics, Tensor
 
 # Asked to unload, to learn whether the server takes such requests at all. Its suffix is reserved.
@@ -118,6 +119,10 @@ class TritonBackend:
     def configuration(self, model: str, version: int) -> Mapping[str, Any]:
         """The loaded version's whole configuration as the server tells it, defaults filled in."""
         return to_document(self._config(model, version, doing=f"reading the configuration of {model!r} {version}"))
+
+    def memory(self) -> tuple[DeviceMemory, ...]:
+        """The cards' memory, else the machine's, from the metrics that Prometheus scrapes too."""
+        return memory.read(self.address)
 
     def _config(self, model: str, version: int, *, doing: str) -> Any:
         return self._ask("get_model_config", *_which(model, version), doing=doing).config

@@ -1,0 +1,162 @@
+"""Memory in the course of rollouts, on a simulated card: the only kind there is here."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.deployments.models import MemoryReading
+from apps.fleet import selectors as fleet
+from apps.fleet.models import Observation, Server
+from tests.doubles.fleet import SimulatedFleet
+from tests.doubles.triton.memory import IDLE_BYTES, PARAMETER
+from tests.factories.memory import reading
+from tests.factories.triton_models import config_text
+from tests.fixtures.tritons import simulated_tritons
+from tests.fixtures.world import World
+from worker import clock, memory
+
+MIB = 2**20
+EACH = 300 * MIB
+
+
+@pytest.fixture
+def make_carded(
+    transactional_db: None, simulated_fleet: SimulatedFleet, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., World]]:
+    """A fleet of one with a card that has room for so many versions."""
+    with simulated_tritons(simulated_fleet, tmp_path_factory) as start:
+
+        def make(room: float, *, policy: dict[str, Any] | None = None) -> World:
+            server = start("prod-1", gpu_bytes=IDLE_BYTES + int(room * EACH))
+            return World.of("prod", "heavy", [server], **(policy or {}))
+
+        yield make
+
+
+def upload(world: World) -> int:
+    parameter = f'parameters {{ key: "{PARAMETER}" value {{ string_value: "{EACH}" }} }}\n'
+    return world.upload(config=config_text(world.model) + parameter)
+
+
+def at_rest() -> None:
+    """What the sweep has done once the servers have come to rest."""
+    later = timezone.now() + timedelta(seconds=7)
+    for pk in selectors.due_readings(later):
+        memory.measure(pk, now=later)
+
+
+def promote(world: World) -> Any:
+    ended = world.promote(upload(world))
+    at_rest()
+    return ended
+
+
+def kept() -> list[tuple[str, int, int]]:
+    rows = MemoryReading.objects.order_by("pk")
+    return [(row.action, row.version, row.after[0]["used"] - row.before[0]["used"]) for row in rows]
+
+
+def test_what_loads_and_unloads_took_is_kept_once_the_server_has_come_to_rest(
+    make_carded: Callable[..., World],
+) -> None:
+    world = make_carded(9, policy={"standby_window_s": 30})
+
+    promote(world)
+    promote(world)
+    services.retire_standby(selectors.get_placement("prod", "heavy"))
+    retiring = selectors.rollouts(active=True).get()
+    world.walk(retiring.pk)
+    at_rest()
+
+    assert kept() == [("load", 1, EACH), ("load", 2, EACH), ("unload", 1, -EACH)]
+    assert {one.bytes_each for one in selectors.expectations("heavy", {1, 2}).values()} == {EACH}
+    assert selectors.server_memory(fleet.get_server("prod-1")).leaks == ()
+
+
+def test_the_sweep_wakes_a_reading_that_is_due_and_it_ends_once(
+    make_carded: Callable[..., World],
+) -> None:
+    world = make_carded(9)
+    world.promote(upload(world))
+    open_reading = MemoryReading.objects.get()
+    (due,) = [find for task, _, find in clock.DUE if task == "conch.measure_memory"]
+
+    early, late = list(due(timezone.now())), list(due(timezone.now() + timedelta(seconds=7)))
+    memory.measure(open_reading.pk, now=timezone.now())
+    memory.measure(open_reading.pk, now=timezone.now())
+
+    assert (early, late) == ([], [open_reading.pk])
+    assert kept() == [("load", 1, EACH)]
+
+
+def test_a_load_that_does_not_fit_beside_the_standby_is_refused_before_the_server_is_touched(
+    make_carded: Callable[..., World],
+) -> None:
+    world = make_carded(2.5)
+    promote(world)
+    promote(world)
+    third = upload(world)
+    reading(Server.objects.get(), "heavy", third, before=MIB, after=MIB + EACH)
+
+    ended = world.promote(third)
+
+    (run,) = ended.runs.filter(direction="forward")
+    assert (ended.state, run.error["code"]) == ("rolled_back", "memory_short"), world.told(ended.pk)
+    assert "heavy 3 takes about 300.0 MiB of gpu memory, 150.0 MiB are free" in run.error["message"]
+    assert "beside version 2 and the standby 1" in run.error["message"]
+    assert run.has_changed_server is False
+    assert world.ready("prod-1") == {1, 2}
+
+
+def test_the_standby_goes_first_where_the_policy_lets_it(make_carded: Callable[..., World]) -> None:
+    world = make_carded(3.2, policy={"drop_standby": True})
+    promote(world)
+    promote(world)
+    third = upload(world)
+    reading(Server.objects.get(), "heavy", third, before=MIB, after=MIB + int(1.5 * EACH))
+
+    ended = world.promote(third)
+
+    (run,) = ended.runs.filter(direction="forward")
+    steps = list(run.steps.order_by("started_at").values_list("name", flat=True))
+    assert ended.state == "succeeded", world.told(ended.pk)
+    assert steps[:3] == ["make_room", "preflight", "publish"]
+    assert run.steps.get(name="make_room").detail == {"dropped": 1}
+    assert run.steps.get(name="preflight").detail["is_tight"] is True
+    assert world.ready("prod-1") == {2, 3}
+
+
+def test_a_server_that_tells_no_memory_holds_up_nothing(make_carded: Callable[..., World]) -> None:
+    world = make_carded(1)
+    Server.objects.update(metrics="http://127.0.0.1:1/metrics")
+    first = promote(world)
+    second = upload(world)
+    reading(Server.objects.get(), "heavy", second, before=MIB, after=MIB + EACH)
+
+    ended = world.promote(second)
+
+    (run,) = ended.runs.filter(direction="forward")
+    assert (first.state, ended.state) == ("succeeded", "succeeded"), world.told(ended.pk)
+    assert run.steps.get(name="preflight").detail["memory"].startswith("unknown")
+    assert len(kept()) == 1
+
+
+def test_memory_that_does_not_come_back_is_a_leak_until_the_restart(make_carded: Callable[..., World]) -> None:
+    world = make_carded(9)
+    promote(world)
+    simulated: Any = world.tritons["prod-1"]
+    simulated.disturb(leaks=True)
+
+    unloading = services.unload(COMMAND, environment="prod", model="heavy", reason="not needed")
+    world.walk(unloading.pk)
+    at_rest()
+    leaking = selectors.server_memory(fleet.get_server("prod-1")).leaks
+    Observation.objects.update(restarted_at=timezone.now() + timedelta(minutes=1))
+
+    assert [(one.model, one.version, one.missing_bytes) for one in leaking] == [("heavy", 1, EACH)]
+    assert selectors.server_memory(fleet.get_server("prod-1")).leaks == ()

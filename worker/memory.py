@@ -1,0 +1,74 @@
+"""Reading a server's memory: never in the way of a rollout, whatever the server's metrics do."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from apps.common.errors import ControlPlaneError
+from apps.common.text import printable
+from apps.deployments import selectors, services
+from apps.fleet import connecting
+from apps.serving.memory import DeviceMemory
+from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
+
+log = logging.getLogger(__name__)
+# A server that is still busy with one load after so long will not give a reading that means anything.
+LONGEST = timedelta(minutes=15)
+# Triton tells of whole cards only: on a slice of one the figures are mostly other people's.
+MIG_LABEL = "mig"
+_BUSY = (Readiness.LOADING, Readiness.UNLOADING)
+
+
+def devices_now(server: Any, backend: ServingBackend) -> tuple[DeviceMemory, ...]:
+    """What the server tells now; nothing where it does not, or where it cannot know."""
+    if server.labels.get(MIG_LABEL):
+        return ()
+    try:
+        return backend.memory()
+    except ControlPlaneError as error:
+        log.info("%s: its memory is unknown: %s", server.name, error.message)
+        return ()
+
+
+def begin(server: Any, backend: ServingBackend, *, now: datetime) -> None:
+    """Keep how things stand before something is loaded or unloaded; a reading that is open goes on."""
+    if services.is_measuring(server):
+        return
+    devices = devices_now(server, backend)
+    if not devices:
+        return
+    try:
+        index = backend.index()
+    except ControlPlaneError:
+        return
+    services.begin_reading(server, devices=devices, loaded=_loaded(index), now=now)
+
+
+def measure(reading_id: int, *, now: datetime) -> None:
+    """End a reading once the server has come to rest."""
+    reading = selectors.get_reading(reading_id)
+    if reading is None:
+        return
+    backend = connecting.connect(reading.server)
+    try:
+        index = backend.index()
+    except ControlPlaneError as error:
+        services.give_up_reading(reading, why=printable(error.message, limit=300), now=now)
+        return
+    if any(entry.state in _BUSY for entry in index):
+        if now - reading.began_at > LONGEST:
+            services.give_up_reading(reading, why="it kept on loading", now=now)
+        return
+    observation = getattr(reading.server, "observation", None)
+    if observation and observation.restarted_at and observation.restarted_at >= reading.began_at:
+        services.give_up_reading(reading, why="the server was restarted meanwhile", now=now)
+        return
+    devices = devices_now(reading.server, backend)
+    if not devices:
+        services.give_up_reading(reading, why="the server did not tell its memory afterwards", now=now)
+        return
+    services.end_reading(reading, devices=devices, loaded=_loaded(index), now=now)
+
+
+def _loaded(index: tuple[IndexEntry, ...]) -> set[tuple[str, int]]:
+    return {(one.model, one.version) for one in index if one.state == Readiness.READY and one.version is not None}
