@@ -159,7 +159,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
-        "VersionState": "apps.api.shapes.registry.STATES",
+        "VersionState": "apps.api.shapes.versions.STATES",
         "UploadState": "apps.api.shapes.uploads.UPLOAD_STATES",
         "ServerState": "apps.api.shapes.fleet.SERVER_STATES",
         "RolloutState": "apps.api.shapes.deployments.STATES",

@@ -27,13 +27,24 @@ A Triton does not tell everything over its control API. What somebody knows of a
 Without the label `backends`, a backend counts as there once a version with it has been ready on the server, as missing
 once a load said so, as presumed when the usual image has it, and is asked about otherwise.
 """
+READING = """
+## What cannot be read is refused at once
+
+Whatever breaks the grammar is refused with its line and column, and a word that is none with the one that was meant.
+So is what breaks one of these (`config_unparsable`; `overlay_invalid` where an overlay would break it).
+
+| rule | what must hold | why | way out |
+|---|---|---|---|
+"""
 SECTIONS = ((Severity.ERROR, "Errors block"), (Severity.WARNING, "Warnings ask"), (Severity.NOTE, "Notes are told"))
 
 
 def preflight_document() -> str:
     """The whole page."""
-    rules = backends.get("triton").CONFIG.rules
-    parts = [HEAD]
+    known = backends.get("triton").CONFIG
+    rules = known.rules
+    parts = [HEAD, READING]
+    parts += [_row(f"`{rule.id}`", rule.what, rule.why, rule.mend) for rule in known.reading_rules]
     for severity, title in SECTIONS:
         parts += [f"\n## {title}\n", "\n| rule | what must hold | why | way out | asked |\n|---|---|---|---|---|\n"]
         parts += [_line(rule) for rule in rules if rule.severity == severity]
@@ -41,7 +52,10 @@ def preflight_document() -> str:
 
 
 def _line(rule: Rule) -> str:
-    cells = (f"`{rule.id}`", rule.what, rule.why, rule.mend, _when(rule))
+    return _row(f"`{rule.id}`", rule.what, rule.why, rule.mend, _when(rule))
+
+
+def _row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from apps.serving.preflight import Finding, PythonSource, Rule, Subject
+from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, Subject
 from apps.serving.protocol import Signature, Tensor
 
 
@@ -89,6 +89,10 @@ class ConfigFormat(Protocol):
 
     def missing_backend(self, reason: str) -> str:
         """The backend that a server said it does not have; empty when the reason is another."""
+
+    @property
+    def reading_rules(self) -> tuple[ReadingRule, ...]:
+        """What `parse` refuses beyond the grammar."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:

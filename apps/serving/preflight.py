@@ -109,6 +109,17 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingRule:
+    """One thing without which a configuration is none: `check` is given it as its format's own library read it."""
+
+    id: str
+    what: str
+    why: str
+    mend: str
+    check: Callable[[Any], Iterable[Fault]]
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A broken rule in one place; `server` is empty where it would be so on any."""
 

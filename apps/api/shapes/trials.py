@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, LinkField, Shape
-from apps.api.shapes.registry import InputShape
+from apps.api.shapes.samples import InputShape
 
 TRIAL_STATES = ("queued", "running", "answered", "failed")
 ENDED = ("answered", "failed")

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.shapes.common import LinkField, Shape
-from apps.api.shapes.registry import DirectoryField, VersionShape
+from apps.api.shapes.versions import DirectoryField, VersionShape
 
 UPLOAD_STATES = ("receiving", "finished", "refused")
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.api.described import described
 from apps.api.doors import ApiView, asked
 from apps.api.idempotent import idempotent
-from apps.api.shapes.registry import SampleAddition, SampleCapture, SampleDetailShape, SampleFiles, SampleShape
+from apps.api.shapes.samples import SampleAddition, SampleCapture, SampleDetailShape, SampleFiles, SampleShape
 from apps.api.uploads import ReceivingHandler
 from apps.common.names import BadName
 from apps.deployments import services as deployments

@@ -14,7 +14,7 @@ from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent, request_key
 from apps.api.shapes.common import ReasonShape
 from apps.api.shapes.preflight import ReportFilter, ReportShape
-from apps.api.shapes.registry import (
+from apps.api.shapes.versions import (
     ComparisonShape,
     DiffFilter,
     VersionChoice,

@@ -18,8 +18,8 @@ from apps.registry.models import Version
 from apps.serving.backends.triton.config import CONFIG as FORMAT
 from apps.serving.backends.triton.onnx_graph import GraphTensor, read_graph
 from apps.serving.errors import ConfigUnparsable
+from tests.apps.registry.checking import check
 from tests.apps.registry.conftest import files_under
-from tests.apps.registry.test_intake import check
 from tests.factories.archives import CONFIG, MODEL_PY, Entry, good, tarred, zipped
 from tests.factories.onnx import FLOAT, INT64, STRING, classifier, field, onnx_model, tensor
 

@@ -117,29 +117,42 @@ def test_what_cannot_be_read_is_refused_with_its_place(text: str, line: int, col
     assert "\x1b" not in refused.value.message
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("max_batch_size: -1", "max_batch_size -1 is negative"),
-        ('backend: "../../tmp/x"', "backend '../../tmp/x' is not a plain name"),
-        ('runtime: "../x.so"', "runtime '../x.so' is not a plain name"),
-        ("instance_group { count: 2147483647 }", "asks for 2,147,483,647 instances"),
-        ("instance_group { count: 100 gpus: [0, 1, 2] }", "asks for 300 instances"),
-        ("input [ { name: 'x' data_type: TYPE_FP32 dims: [ 0 ] } ]", "input 'x': each of dims"),
-        ("input [ { name: 'x' data_type: TYPE_FP32 dims: [ -2 ] } ]", "input 'x': each of dims"),
-        ("input [ { name: 'x' data_type: TYPE_FP32 } ]", "input 'x' has no dims"),
-        ("output [ { name: 'y' dims: [ 1 ] } ]", "output 'y' has no data_type"),
-        ("output [ { data_type: TYPE_FP32 dims: [ 1 ] } ]", "output '': each output needs a name"),
-        ("input { name: 'x' data_type: 1 dims: 1 } input { name: 'x' data_type: 1 dims: 1 }", "name of its own"),
-        ("default_model_filename: '../../etc/passwd'", "not a plain file name"),
-        ("default_model_filename: '$(touch x).py'", "not a plain file name"),
-    ],
-)
-def test_what_the_server_would_only_call_failed_to_poll_is_refused_by_name(text: str, cause: str) -> None:
-    with pytest.raises(ConfigUnparsable, match=cause) as refused:
-        CONFIG.parse(text)
+UNREADABLE = {
+    "max_batch_size: -1": "max_batch_size -1 is negative",
+    'backend: "../../tmp/x"': "backend '../../tmp/x' is not a plain name",
+    'runtime: "../x.so"': "runtime '../x.so' is not a plain name",
+    "instance_group { count: 2147483647 }": "asks for 2,147,483,647 instances",
+    "instance_group { count: 100 gpus: [0, 1, 2] }": "asks for 300 instances",
+    "input [ { name: 'x' data_type: TYPE_FP32 dims: [ 0 ] } ]": "input 'x': each of dims",
+    "input [ { name: 'x' data_type: TYPE_FP32 dims: [ -2 ] } ]": "input 'x': each of dims",
+    "input [ { name: 'x' data_type: TYPE_FP32 } ]": "input 'x' has no dims",
+    "output [ { name: 'y' dims: [ 1 ] } ]": "output 'y' has no data_type",
+    "output [ { data_type: TYPE_FP32 dims: [ 1 ] } ]": "output '': each output needs a name",
+    "input { name: 'x' data_type: 1 dims: 1 } input { name: 'x' data_type: 1 dims: 1 }": "name of its own",
+    "default_model_filename: '../../etc/passwd'": "not a plain file name",
+    "default_model_filename: '$(touch x).py'": "not a plain file name",
+}
 
-    assert refused.value.facts["field"] in text
+
+def _refusal(text: str) -> ConfigUnparsable:
+    with pytest.raises(ConfigUnparsable) as refused:
+        CONFIG.parse(text)
+    return refused.value
+
+
+@pytest.mark.parametrize(("text", "cause"), UNREADABLE.items())
+def test_what_the_server_would_only_call_failed_to_poll_is_refused_by_name(text: str, cause: str) -> None:
+    refused = _refusal(text)
+
+    assert cause in refused.message
+    assert refused.facts["field"] in text
+
+
+def test_every_rule_of_reading_is_broken_by_some_text_and_says_how_to_mend_it() -> None:
+    told = [_refusal(text) for text in UNREADABLE]
+
+    assert {one.facts["rule"] for one in told} == {rule.id for rule in CONFIG.reading_rules}
+    assert all(one.hint for one in told)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,14 @@ def test_the_severity_of_the_worst_finding_is_that_of_its_table() -> None:
     assert {CONFIG.examine(subject(config)) for config in CLEAN} == {()}
 
 
+def test_there_are_at_least_sixty_configurations_that_pass_and_that_do_not_and_no_two_are_the_same() -> None:
+    told = {
+        subject(config).document.__repr__() + str((config.files, config.members, config.server)) for config in EVERY
+    }
+
+    assert len(told) == len({config.name for config in EVERY}) == len(EVERY) >= 100
+
+
 def test_every_rule_is_broken_by_some_configuration_or_source() -> None:
     by_source = {"python-syntax", "python-class", "python-execute"}
 

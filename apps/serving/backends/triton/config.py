@@ -18,10 +18,10 @@ from apps.serving.backends.triton.load_failures import explain, missing_backend
 from apps.serving.backends.triton.made import make_config
 from apps.serving.backends.triton.preflight import RULES
 from apps.serving.backends.triton.python_source import read_source
-from apps.serving.backends.triton.rules import check
+from apps.serving.backends.triton.rules import READING_RULES, check
 from apps.serving.configuration import ConfigDifference, Explanation, Member, ModelConfig
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.preflight import Finding, PythonSource, Rule, Subject, examine
+from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, Subject, examine
 from apps.serving.protocol import Signature, Tensor, TensorSpec
 
 # Differences in these alone restart no loaded version (core, model_lifecycle).
@@ -70,6 +70,11 @@ class PbtxtFormat:
     def missing_backend(self, reason: str) -> str:
         """The backend that a server said it does not have; empty when the reason is another."""
         return missing_backend(reason)
+
+    @property
+    def reading_rules(self) -> tuple[ReadingRule, ...]:
+        """What `parse` refuses beyond the grammar."""
+        return READING_RULES
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -1,0 +1,168 @@
+"""Hostile and broken archives, each with the refusal it gets and what that names."""
+
+import gzip
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+
+import zstandard
+
+from apps.common.errors import ControlPlaneError
+from apps.registry import refusals
+from apps.serving.errors import ConfigUnparsable
+from tests.factories.archives import (
+    CONFIG,
+    MODEL_PY,
+    good,
+    retarred,
+    tar_member,
+    tarred,
+    zip_link,
+    zip_pipe,
+    zipped,
+)
+
+
+def bomb(entries: int, size_bytes: int) -> bytes:
+    return zipped([*good(), *((f"demo/1/{n}.bin", bytes(size_bytes)) for n in range(entries))])
+
+
+def dense() -> bytes:
+    """A .tar.zst, which packs zeros ten times tighter than a .zip can."""
+    tar = gzip.decompress(tarred([*good(), ("demo/1/weights.bin", bytes(900_000))]))
+    return zstandard.ZstdCompressor(level=19).compress(tar)
+
+
+def lying_zip() -> bytes:
+    """Its directory says 10 bytes for an entry that holds 2 MiB."""
+    content = bytearray(zipped([*good(), ("demo/1/weights.bin", bytes(2 << 20))]))
+    at = content.rfind(b"PK\x01\x02")
+    content[at + 24 : at + 28] = (10).to_bytes(4, "little")
+    return bytes(content)
+
+
+def encrypted_zip() -> bytes:
+    content = bytearray(zipped(good()))
+    content[content.find(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+def bzip2_zip() -> bytes:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_BZIP2) as archive:
+        for name, content in good():
+            archive.writestr(name, content)
+    return kept.getvalue()
+
+
+def huge_directory_zip() -> bytes:
+    """Claims a directory of almost 4 GiB, which a library would read whole."""
+    content = bytearray(zipped(good()))
+    at = content.rfind(b"PK\x05\x06")
+    content[at + 12 : at + 16] = (0xFFFF_FF00).to_bytes(4, "little")
+    return bytes(content)
+
+
+def huge_header_tar() -> bytes:
+    """A long name's header that claims 1 GiB for the name."""
+    member = tarfile.TarInfo("././@LongLink")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 1 << 30
+    return tarred([], member)
+
+
+def config_with(text: str) -> list[tuple[str, str | bytes]]:
+    return good(config=text)
+
+
+REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
+    (refusals.NotAnArchive, lambda: b"\x7fELF and so on", ".zip"),
+    (refusals.NotAnArchive, lambda: retarred(tarred(good()), cut_at=100), "no tar archive"),
+    (refusals.ArchiveCorrupt, lambda: zipped(good())[:-30], "cut off"),
+    (refusals.ArchiveCorrupt, lambda: tarred(good())[:-20], "cut off"),
+    (refusals.ArchiveCorrupt, lambda: tarred(good())[:-8] + bytes(8), "damaged"),
+    (refusals.ArchiveCorrupt, lambda: retarred(tarred(good()), flip_at=1_024), "closing block"),
+    (refusals.ArchiveCorrupt, lambda: retarred(tarred(good()), cut_at=1_024 + 200), "closing block"),
+    (refusals.ArchiveCorrupt, lambda: retarred(tarred(good()), cut_at=2_048), "closing block"),
+    (refusals.ArchiveCorrupt, huge_header_tar, "impossible length"),
+    (refusals.ArchiveCorrupt, lying_zip, "weights.bin"),
+    (refusals.ArchiveEncrypted, encrypted_zip, "config.pbtxt"),
+    (refusals.CompressionUnknown, bzip2_zip, "config.pbtxt"),
+    (refusals.PathLeavesArchive, lambda: zipped([*good(), ("demo/1/../../../evil", "x")]), "../../../evil"),
+    (refusals.PathLeavesArchive, lambda: tarred([*good(), ("../evil", "x")]), "../evil"),
+    (refusals.PathAbsolute, lambda: zipped([*good(), ("/evil", "x")]), "/evil"),
+    (refusals.PathAbsolute, lambda: tarred([*good(), ("/evil", "x")]), "/evil"),
+    (refusals.PathAbsolute, lambda: zipped([*good(), ("C:/evil", "x")]), "C:/evil"),
+    (refusals.PathBackslash, lambda: zipped([*good(), ("demo\\..\\evil", "x")]), "evil"),
+    (refusals.PathControlCharacters, lambda: zipped([*good(), ("demo/1/a\nb\x1b[31m", "x")]), "demo/1/a"),
+    (refusals.PathControlCharacters, lambda: zipped([*good(), ("demo/1/a\x00b", "x")]), "demo/1/a"),
+    (refusals.PathControlCharacters, lambda: zipped([*good(), ("demo/1/\u202egnp.py", "x")]), "gnp.py"),
+    (refusals.PathTooLong, lambda: zipped([*good(), (f"demo/1/{'n' * 256}", "x")]), "demo/1/nnn"),
+    (refusals.PathTooLong, lambda: zipped([*good(), ("demo/1/" + "d/" * 40 + "x", "x")]), "d/d/d"),
+    (refusals.PathNotUtf8, lambda: tarred([*good(), ("demo/1/\udcff", "x")]), "demo/1/"),
+    (refusals.PathTwice, lambda: zipped([*good(), ("demo/1/model.py", "other")]), "demo/1/model.py"),
+    (refusals.PathTwice, lambda: tarred([*good(), ("./demo/1/model.py", "other")]), "demo/1/model.py"),
+    (refusals.PathsCollide, lambda: zipped([*good(), ("demo/1/Model.py", "other")]), "demo/1/model.py"),
+    (refusals.PathsCollide, lambda: zipped([*good(), ("DEMO/1/other.py", "other")]), "'DEMO'"),
+    (refusals.PathsCollide, lambda: zipped([*good(), ("demo/1/é", "1"), ("demo/1/e\u0301", "2")]), "differ in case"),
+    (refusals.FileAndDirectory, lambda: zipped([*good(), ("demo/1", "x")]), "demo/1"),
+    (refusals.FileAndDirectory, lambda: zipped([("demo/1", "x"), *good()]), "demo/1"),
+    (refusals.LinkInArchive, lambda: zip_link("demo/1/weights.bin", "/etc/hostname"), "demo/1/weights.bin"),
+    (refusals.LinkInArchive, lambda: tarred(good(), tar_member("demo/1/w", tarfile.SYMTYPE, "/etc")), "demo/1/w"),
+    (refusals.LinkInArchive, lambda: tarred(good(), tar_member("demo/1/w", tarfile.LNKTYPE, "x")), "demo/1/w"),
+    (refusals.DeviceInArchive, lambda: zip_pipe("demo/1/pipe"), "demo/1/pipe"),
+    (refusals.DeviceInArchive, lambda: tarred(good(), tar_member("demo/1/zero", tarfile.CHRTYPE)), "demo/1/zero"),
+    (refusals.DeviceInArchive, lambda: tarred(good(), tar_member("demo/1/pipe", tarfile.FIFOTYPE)), "demo/1/pipe"),
+    (refusals.TooManyEntries, lambda: bomb(20, 0), "20 entries"),
+    (refusals.TooManyEntries, huge_directory_zip, "20 entries"),
+    (refusals.UnpackedTooLarge, lambda: bomb(3, 400 << 10), "1,100,000 bytes"),
+    (refusals.UnpackedTooLarge, lambda: tarred([*good(), ("demo/1/w", bytes(2 << 20))]), "1,100,000 bytes"),
+    (refusals.RatioTooHigh, dense, "bytes come out of an archive of"),
+    (refusals.ConfigMissing, lambda: zipped([("demo/1/weights.bin", "x")]), "config.pbtxt"),
+    (refusals.ConfigMissing, lambda: zipped([]), "config.pbtxt"),
+    (refusals.ModelTooDeep, lambda: zipped(good(top="a/b/c/d/e/demo/")), "a/b/c/d/e/demo/config.pbtxt"),
+    (refusals.SeveralModels, lambda: zipped([*good(top="a/"), *good(top="b/")]), "'a' and 'b'"),
+    (refusals.StrayEntry, lambda: zipped([*good(), ("README.md", "x")]), "README.md"),
+    (refusals.VersionDirectoryMissing, lambda: zipped([("config.pbtxt", CONFIG), ("a.bin", "x")]), "a.bin"),
+    (refusals.NestedArchive, lambda: zipped([("demo/model.zip", zipped(good()))]), "demo/model.zip"),
+    (refusals.ConfigNeeded, lambda: zipped([("demo/model.pt", "x")]), "model.pt"),
+    (refusals.ConfigNeeded, lambda: zipped([("demo/1/model.py", MODEL_PY)]), "model.py"),
+    (refusals.SeveralVersions, lambda: zipped([*good(), ("demo/2/model.py", "x")]), "1, 2"),
+    (refusals.VersionLookAlike, lambda: zipped([*good(), ("demo/2", "a file")]), "'2'"),
+    (refusals.VersionEmpty, lambda: zipped([("demo/config.pbtxt", CONFIG), ("demo/1/", "")]), "1/"),
+    (refusals.ModelFileMissing, lambda: zipped([("config.pbtxt", CONFIG), ("1/weights.bin", "x")]), "1/model.py"),
+    (
+        refusals.ModelFileMissing,
+        lambda: zipped(config_with(CONFIG + 'default_model_filename: "main.py"')),
+        "1/main.py",
+    ),
+    (
+        refusals.ModelFileMissing,
+        lambda: zipped(config_with(CONFIG.replace("python", "onnxruntime"))),
+        "1/model.onnx",
+    ),
+    (refusals.ConfigTooLarge, lambda: zipped(config_with(CONFIG + "#" * (1 << 20))), "1,048,576"),
+    (refusals.ConfigNotUtf8, lambda: zipped([("1/model.py", "x"), ("config.pbtxt", b"name: '\xff'")]), "UTF-8"),
+    (refusals.ConfigNotUtf8, lambda: zipped(config_with(CONFIG + "# \x00")), "NUL"),
+    (
+        refusals.ConfigNotUtf8,
+        lambda: zipped(config_with(CONFIG + 'parameters { key: "a" value { string_value: "\\000" } }')),
+        "NUL",
+    ),
+    (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("8", "${batch}"))), "line 3"),
+    (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("8", "MAX_BATCH"))), "MAX_BATCH"),
+    (refusals.TemplateUnfilled, lambda: zipped(config_with(CONFIG.replace("TYPE_FP32", "TYPE_#DTYPE"))), "TYPE_#DTYPE"),
+    (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", "Demo"))), "'Demo'"),
+    (refusals.NameMismatch, lambda: zipped(config_with(CONFIG.replace("demo", " demo"))), "' demo'"),
+    (
+        refusals.RulesBroken,
+        lambda: zipped(config_with(CONFIG + "dynamic_batching { preferred_batch_size: [ 9, 10 ] }")),
+        "dynamic_batching.preferred_batch_size holds 9, and max_batch_size is 8 (and 1 more)",
+    ),
+    (refusals.RulesBroken, lambda: zipped([("config.pbtxt", CONFIG), ("1/model.py", "x = 1")]), "TritonPythonModel"),
+    (ConfigUnparsable, lambda: zipped(config_with(CONFIG + "bogus: 1")), "line 6"),
+    (ConfigUnparsable, lambda: zipped(config_with(CONFIG.replace("TYPE_FP32", "TYPE_FP33"))), "line 4"),
+]
+
+
+LOOK_ALIKES = ["01", "2.tmp", "2_bak", "3 copy", "+4", "-1", "1e3", ".5", "0", str(2**63), "\u0661", "v1", "1.0"]
