@@ -8,7 +8,8 @@ BIN := .venv/bin
 # Compiled modules are kept: without them every process compiles all of Django again.
 unexport PYTHONDONTWRITEBYTECODE
 CODE := apps controlplane worker demo bench tests manage.py
-TEST_WORKERS ?= 2
+# Right for two cores: a process spends most of its time waiting for a Triton to load a model.
+TEST_WORKERS ?= 4
 # The rooms with tables: on SQLite as well as on PostgreSQL.
 DATA_TESTS := tests/apps/access tests/apps/deployments tests/apps/fleet tests/apps/registry
 
@@ -31,12 +32,12 @@ run: setup
 
 # The one list of checks: `make test` and .ci/run both come here.
 test: lint
-	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -q -m "not live and not e2e" $(DATA_TESTS)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
+	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n 2 -q -m "not live and not e2e" $(DATA_TESTS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS)
 
 # Every fault there is, on real parts, in about 20 minutes; writes docs/reliability.md.
 faults: setup-dev
-	CONCH_FAULTS=write $(BIN)/python -m pytest -n $(TEST_WORKERS) tests/faults -q
+	CONCH_FAULTS=write $(BIN)/python -m pytest -n 2 tests/faults -q
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

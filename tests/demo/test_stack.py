@@ -21,7 +21,7 @@ from tests.demo.home import shared_home
 from tests.demo.processes import command_lines, process_ids, wait_for_none
 from tests.fixtures.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("stack")]
+pytestmark = pytest.mark.live
 START_TIMEOUT_S = 300
 DEMO = [sys.executable, "-m", "demo"]
 
