@@ -1,55 +1,28 @@
 """Prometheus's answers, shared by everybody who looks: many viewers cost what one does.
 
 One question is asked once per process at a time and its answer kept for a few seconds, in this process and in the
-shared cache. While Prometheus does not answer, one question at a time tries again and all others are told at once.
+shared cache. When its window moves on, Prometheus is asked for the new points alone. While it does not answer, one
+question at a time tries again and all others are told at once.
 """
 
 import hashlib
-import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from time import monotonic, time
 
 from django.conf import settings
-from django.core.cache import cache
-from redis.exceptions import RedisError
 
+from apps.metrics.continuing import Known
 from apps.metrics.errors import PrometheusFailed, PrometheusTimeout, PrometheusUnreachable
 from apps.metrics.prometheus import Prometheus, Reply
+from apps.metrics.shared_cache import SharedCache
 from apps.metrics.windows import Window, keep_s
 
 REST_AFTER_FAILURE_S = 4.0
-CACHE_REST_S = 10.0
 AT_ONCE = 32
 _MOST_KEPT = 512
-_log = logging.getLogger(__name__)
-
-
-class SharedCache:
-    """The cache all processes share; without it each process keeps its own answers only."""
-
-    def __init__(self) -> None:
-        self._rests_until = 0.0
-
-    def get(self, key: str) -> Reply | None:
-        """What another process was told, if anything."""
-        found = self._try(lambda: cache.get(f"chart:{key}"))
-        return found if isinstance(found, Reply) else None
-
-    def put(self, key: str, reply: Reply, *, keep_s: int) -> None:
-        """Let the other processes know."""
-        self._try(lambda: cache.set(f"chart:{key}", reply, keep_s))
-
-    def _try(self, use: Callable[[], object]) -> object:
-        if monotonic() < self._rests_until:
-            return None
-        try:
-            return use()
-        except (RedisError, OSError) as error:
-            self._rests_until = monotonic() + CACHE_REST_S
-            _log.warning("the shared cache does not answer (%s): charts do without it", error)
-            return None
 
 
 class Answers:
@@ -62,6 +35,7 @@ class Answers:
         self._prometheus = Prometheus(url)
         self._lock = Lock()
         self._kept: dict[str, tuple[float, Future[Reply]]] = {}
+        self._known: OrderedDict[tuple[str, int, int, int], Known] = OrderedDict()
         self._failure: PrometheusFailed | None = None
         self._rests_until = 0.0
         self._is_trying_again = False
@@ -98,19 +72,42 @@ class Answers:
                 raise
 
     def _fetch(self, key: str, promql: str, window: Window) -> Reply:
-        if (reply := self._cache.get(key)) is not None:
-            return reply
+        known = self._cache.get(key)
+        if known is None:
+            known = self._continued(promql, window) or Known(window, self._ask(promql, window), whole_at_s=time())
+            self._cache.put(key, known, keep_s=keep_s(window, now_s=time()))
+        self._remember(promql, known)
+        return known.reply
+
+    def _continued(self, promql: str, window: Window) -> Known | None:
+        """What is known, brought up to date; None when nothing known leads there."""
+        with self._lock:
+            known = self._known.get(_line_of(promql, window))
+        if known is None or not known.serves(window, now_s=time()):
+            return None
+        return known.joined(self._ask(promql, known.missing(window)), window)
+
+    def _remember(self, promql: str, known: Known) -> None:
+        """Of each line of windows the last; of all lines those that were looked at last."""
+        if not known.can_go_on:
+            return
+        line = _line_of(promql, known.window)
+        with self._lock:
+            self._known[line] = known
+            self._known.move_to_end(line)
+            while len(self._known) > _MOST_KEPT:
+                self._known.popitem(last=False)
+
+    def _ask(self, promql: str, window: Window) -> Reply:
         self._ask_leave()
         failure: PrometheusFailed | None = None
         try:
-            reply = self._prometheus.over(promql, window)
+            return self._prometheus.over(promql, window)
         except (PrometheusUnreachable, PrometheusTimeout) as error:
             failure = error
             raise
         finally:
             self._note(failure)
-        self._cache.put(key, reply, keep_s=keep_s(window, now_s=time()))
-        return reply
 
     def _ask_leave(self) -> None:
         """Raise the last failure again while Prometheus rests, or while another question tries."""
@@ -138,6 +135,11 @@ class Batch:
         """The answer, waited for; what was not among the questions is asked now. PrometheusFailed."""
         waiting = self._waiting.get((promql, window))
         return self._asked.over(promql, window) if waiting is None else waiting.result()
+
+
+def _line_of(promql: str, window: Window) -> tuple[str, int, int, int]:
+    """Windows of this length whose points fall together: each continues the one before."""
+    return promql, window.step_s, window.end_s % window.step_s, len(window)
 
 
 _pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="charts")

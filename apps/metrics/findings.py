@@ -41,15 +41,14 @@ class Findings:
         return any(self.servers.values())
 
     def questions(self) -> Iterator[tuple[str, Window]]:
-        """All that is certainly, or most likely, asked: to be asked at once."""
+        """All that may be asked, at once: a question that waits for another's answer costs the page its time."""
         if not self.chart.is_of_devices:
             yield from self._questions(Signal.IS_SCRAPED, latest(self.window))
         if self.chart.is_optional and self.chart.is_per_version:
             # Most servers do not give it, and then it matters whether the model is loaded at all.
             yield from self._questions(Signal.REQUEST_RATE, latest(self.window))
         for spec in self._specs():
-            if spec.instead_of is None:
-                yield from self._questions(spec.signal, self.window)
+            yield from self._questions(spec.signal, self.window)
 
     def collect(self, batch: Batch) -> None:
         """Everything the chart shows; PrometheusFailed."""

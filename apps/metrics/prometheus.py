@@ -1,6 +1,7 @@
 """The door to Prometheus: the only client of it. A value, no value and each kind of failure are told apart."""
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +13,8 @@ import requests
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from requests.adapters import Retry
+from requests.utils import get_netrc_auth
+from urllib3.exceptions import ProtocolError
 
 from apps.common.text import printable
 from apps.metrics.errors import (
@@ -56,21 +59,36 @@ class Reply:
 
 
 class _Session(requests.Session):
-    """Sends a POST's parameters in its body, and keeps the last response: the client drops its warnings."""
+    """Sends a POST's parameters in its body, and keeps the last response: the client drops its warnings.
+
+    What the environment says of proxies, certificates and .netrc is read once: it costs more than all else.
+    """
 
     last: requests.Response | None = None
 
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        surroundings = self.merge_environment_settings(url, {}, None, None, None)
+        self.proxies, self.verify = surroundings["proxies"], surroundings["verify"]
+        self.auth, self.trust_env = get_netrc_auth(url), False
+
     def request(self, method: str | bytes, url: str | bytes, **options: Any) -> requests.Response:  # type: ignore[override]
-        """As requests does it."""
-        self.last = None
+        """As requests does it; once more where a connection that was kept open turns out to be closed."""
+        is_kept, self.last = self.last is not None, None
         if method == "POST":
             options["data"] = options.pop("params", None)
-        self.last = super().request(method, url, **options)
+        try:
+            self.last = super().request(method, url, **options)
+        except requests.ConnectionError as error:
+            if not (is_kept and error.args and isinstance(error.args[0], ProtocolError)):
+                raise
+            self.close()
+            self.last = super().request(method, url, **options)
         return self.last
 
 
 class Prometheus:
-    """Asks one Prometheus; every call has a deadline."""
+    """Asks one Prometheus; every call has a deadline. Each thread keeps its connections to it open."""
 
     def __init__(
         self, url: str, *, connect_timeout_s: float = CONNECT_TIMEOUT_S, read_timeout_s: float = READ_TIMEOUT_S
@@ -78,6 +96,7 @@ class Prometheus:
         self._url = url.rstrip("/")
         self._timeout_s = (connect_timeout_s, read_timeout_s)
         self._evaluation_s = min(EVALUATION_TIMEOUT_S, 0.9 * read_timeout_s)
+        self._own = threading.local()
 
     def over(self, promql: str, window: Window) -> Reply:
         """`promql` at every point of `window`; points without a value, NaN and infinities are None."""
@@ -100,15 +119,23 @@ class Prometheus:
 
     def _ask(self, call: Callable[[Any], tuple[Series, ...]], *, method: str) -> Reply:
         """Ask once, and once more after a short pause when Prometheus says it is busy."""
-        with _Session() as session:
-            client = PrometheusConnect(url=self._url, retry=Retry(0, read=False), session=session, method=method)
+        client, session = self._connected(method)
+        series = _translated(lambda: call(client), session)
+        if series is None:
+            sleep(PAUSE_BEFORE_RETRY_S)
             series = _translated(lambda: call(client), session)
-            if series is None:
-                sleep(PAUSE_BEFORE_RETRY_S)
-                series = _translated(lambda: call(client), session)
-            if series is None:
-                raise _failure(session)
-            return Reply(series, _warnings(session), _clock_ahead_s(session, now=datetime.now(UTC)))
+        if series is None:
+            raise _failure(session)
+        return Reply(series, _warnings(session), _clock_ahead_s(session, now=datetime.now(UTC)))
+
+    def _connected(self, method: str) -> tuple[PrometheusConnect, _Session]:
+        """This thread's client for that method."""
+        kept: dict[str, tuple[PrometheusConnect, _Session]] = self._own.__dict__
+        if method not in kept:
+            session = _Session(self._url)
+            client = PrometheusConnect(url=self._url, retry=Retry(0, read=False), session=session, method=method)
+            kept[method] = client, session
+        return kept[method]
 
 
 def _translated(call: Callable[[], tuple[Series, ...]], session: _Session) -> tuple[Series, ...] | None:
@@ -184,10 +211,10 @@ def _why(error: BaseException) -> str:
 
 def _on_grid(samples: list[tuple[float, str]], window: Window) -> tuple[float | None, ...]:
     """Values at each point of the window: what Prometheus leaves out stays a gap."""
-    known = {round(moment): value for moment, value in samples}
-    return tuple(_number(known.get(second)) for second in range(window.start_s, window.end_s + 1, window.step_s))
+    known = {round(moment): _number(value) for moment, value in samples}
+    return tuple(map(known.get, range(window.start_s, window.end_s + 1, window.step_s)))
 
 
-def _number(text: str | None) -> float | None:
-    value = float("nan") if text is None else float(text)
+def _number(text: str) -> float | None:
+    value = float(text)
     return value if math.isfinite(value) else None

@@ -82,17 +82,18 @@ def board(
     marks: Iterable[Mark] = (),
     limits: Mapping[str, Sequence[Limit]] | None = None,
 ) -> list[ChartAnswer]:
-    """Several charts about the same thing: Prometheus is asked for all of them at once.
+    """Several charts about the same thing: Prometheus is asked for all of them at once, and meanwhile `marks` are read.
 
     `limits` by chart, in the signals' own units; without any the model's own promises are drawn.
     """
-    wanted, seen = list(charts), list(marks)
+    wanted = list(charts)
     window = window_of(question, now=now)
     found = [
         Findings(one, selection, window)
         for one, selection in zip(wanted, selections(wanted, question, window), strict=True)
     ]
     batch = Batch(answers(), (asked for one in found for asked in one.questions()))
+    seen = list(marks)
     promised = promises(wanted, question.model) if limits is None else limits
     return [_answer(one, batch, question, now=now, marks=seen, limits=promised.get(one.chart.key, ())) for one in found]
 

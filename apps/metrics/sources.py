@@ -4,9 +4,9 @@ from apps.serving import backends, dcgm
 from apps.serving.signals import DEVICE_SIGNALS, Query, Selection, Signal, Unsupported
 
 
-def sources(signal: Signal) -> list[str]:
+def sources(signal: Signal) -> tuple[str, ...]:
     """The names of those that are asked."""
-    return ["dcgm-exporter"] if signal in DEVICE_SIGNALS else backends.kinds()
+    return ("dcgm-exporter",) if signal in DEVICE_SIGNALS else backends.kinds()
 
 
 def query(source: str, signal: Signal, selection: Selection) -> Query | Unsupported:

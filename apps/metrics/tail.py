@@ -5,10 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.metrics.windows import Window
+from apps.metrics.windows import UNSETTLED_POINTS, Window
 
-# Points this close to the end may have changed since: scrapes come in a little later than they are dated.
-OVERLAP_POINTS = 3
 _MOVING = ("shapes", "annotations", "margin")
 
 
@@ -25,7 +23,7 @@ def tail_from(window: Window, *, since_s: int, scrape_interval_s: int) -> int | 
     """The first point that somebody who has all up to `since_s` needs; None when nothing they have can be used."""
     if since_s > window.end_s or (since_s - window.start_s) % window.step_s:
         return None
-    first = since_s - max(OVERLAP_POINTS * window.step_s, 2 * scrape_interval_s) // window.step_s * window.step_s
+    first = since_s - max(UNSETTLED_POINTS * window.step_s, 2 * scrape_interval_s) // window.step_s * window.step_s
     return first if first > window.start_s else None
 
 

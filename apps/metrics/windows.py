@@ -11,6 +11,8 @@ USUAL_S = 900
 POINTS = 240
 SCRAPES_PER_RATE = 4
 LONGEST_SLOT_S = 60
+# Points this close to the end may have changed since: scrapes come in a little later than they are dated.
+UNSETTLED_POINTS = 3
 _STEPS_S = (1, 2, 4, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 14_400)
 
 

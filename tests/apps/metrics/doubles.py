@@ -91,6 +91,28 @@ def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]
                 double.until_released.set()
 
 
+@contextmanager
+def forgetful_prometheus() -> Iterator[ScriptedPrometheus]:
+    """One that promises to keep a connection, and closes it when it is used a second time."""
+    port = free_port()
+    double = ScriptedPrometheus(f"http://127.0.0.1:{port}")
+
+    class Handler(_Quiet):
+        protocol_version = "HTTP/1.1"
+        is_used = False
+
+        def answer(self, body: str) -> None:
+            parts = urlsplit(self.path)
+            if self.is_used:
+                self.close_connection = True
+                return
+            self.is_used = True
+            self.send(*double.next_answer(Asked(self.command, parts.path, _flat(parts.query), {})), "application/json")
+
+    with _serving(port, Handler):
+        yield double
+
+
 Script = Callable[[int], str | None]
 
 

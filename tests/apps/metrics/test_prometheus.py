@@ -16,7 +16,7 @@ from apps.metrics.errors import (
 from apps.metrics.prometheus import Prometheus, Reply
 from apps.metrics.windows import Window
 from demo.parts.ports import free_port
-from tests.apps.metrics.doubles import ScriptedPrometheus, matrix, scripted_prometheus
+from tests.apps.metrics.doubles import ScriptedPrometheus, forgetful_prometheus, matrix, scripted_prometheus
 
 WINDOW = Window(start_s=1_000, end_s=1_060, step_s=15)
 
@@ -113,6 +113,16 @@ def test_busy_once_is_asked_again(double: ScriptedPrometheus) -> None:
     double.gives(({}, [(1_000, "7")]))
 
     assert ask(double).series[0].values[0] == 7.0
+
+
+def test_a_kept_connection_that_is_closed_is_opened_again() -> None:
+    with forgetful_prometheus() as double:
+        double.gives(({}, [(1_000, "7")]))
+        client = Prometheus(double.url, read_timeout_s=1)
+
+        replies = [client.over("up", WINDOW) for _ in range(2)]
+
+    assert [reply.series[0].values[0] for reply in replies] == [7.0, 7.0]
 
 
 def test_busy_twice_is_unwell(double: ScriptedPrometheus) -> None:

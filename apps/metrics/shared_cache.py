@@ -1,0 +1,39 @@
+"""The cache all processes share: what one was told the others need not ask."""
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from apps.metrics.continuing import Known
+
+CACHE_REST_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+class SharedCache:
+    """Prometheus's answers in it; without it each process keeps its own only."""
+
+    def __init__(self) -> None:
+        self._rests_until = 0.0
+
+    def get(self, key: str) -> Known | None:
+        """What another process was told, if anything."""
+        found = self._try(lambda: cache.get(f"chart:{key}"))
+        return found if isinstance(found, Known) else None
+
+    def put(self, key: str, known: Known, *, keep_s: int) -> None:
+        """Let the other processes know."""
+        self._try(lambda: cache.set(f"chart:{key}", known, keep_s))
+
+    def _try(self, use: Callable[[], object]) -> object:
+        if monotonic() < self._rests_until:
+            return None
+        try:
+            return use()
+        except (RedisError, OSError) as error:
+            self._rests_until = monotonic() + CACHE_REST_S
+            _log.warning("the shared cache does not answer (%s): charts do without it", error)
+            return None
