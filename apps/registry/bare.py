@@ -8,12 +8,13 @@ from apps.registry.paths import Parts
 
 SAVED_MODEL = "saved_model.pb"
 # What the file is called in a version's directory, and which backend loads it; in the order of choosing.
+# Python's comes first: what lies beside a model.py is what it reads.
 FILES = {
+    "model.py": "python",
     "model.onnx": "onnxruntime",
     "model.plan": "tensorrt",
     "model.savedmodel": "tensorflow",
     "model.pt": "pytorch",
-    "model.py": "python",
 }
 # A single file's ending, and its name in a version's directory.
 ENDINGS = {
@@ -29,12 +30,15 @@ ENDINGS = {
 class Bare:
     """A model's file without a configuration: its name in the version's directory, and the backend that loads it.
 
-    `inside` is the directory that its bytes are put into, empty for the version's own.
+    `inside` is the directory that its bytes are put into, empty for the version's own. `called` is what the file was
+    called, where it gets its name here; `beside` are other backends' files that lie with it.
     """
 
     name: str
     backend: str
     inside: str = ""
+    called: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def by_filename(filename: str) -> str | None:
@@ -46,7 +50,15 @@ def find_bare(names: Collection[str]) -> Bare | None:
     """The model among the names of one directory; None when there is none."""
     if SAVED_MODEL in names:
         return Bare("model.savedmodel", FILES["model.savedmodel"], inside="model.savedmodel")
-    return next((Bare(name, backend) for name, backend in FILES.items() if name in names), None)
+    found = [name for name in FILES if name in names]
+    return Bare(found[0], FILES[found[0]], beside=tuple(found[1:])) if found else None
+
+
+def find_by_ending(names: Collection[str]) -> Bare | None:
+    """The one model among them that has its own name, such as resnet50.onnx; None when there is none, or several."""
+    called = [name for name in names if by_filename(name)]
+    name = by_filename(called[0]) if len(called) == 1 else None
+    return Bare(name, FILES[name], called=called[0]) if name else None
 
 
 def unwrapped(files: Collection[Parts]) -> Parts:

@@ -35,7 +35,8 @@ def parse(text: str) -> ModelConfig:
     try:
         config = backends.get("triton").CONFIG.parse(text)
     except ConfigUnparsable as error:
-        if word := find_word(text, int(error.facts.get("line") or 0)):
+        word = find_word(text, int(error.facts.get("line") or 0))
+        if word and not error.facts.get("meant"):
             _refuse_template(word)
         raise
     if _has_nul(config.document):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from apps.common.names import MAX_VERSION
 from apps.registry import refusals
-from apps.registry.bare import Bare, find_bare, unwrapped
+from apps.registry.bare import Bare, find_bare, find_by_ending, unwrapped
 from apps.registry.paths import Parts
 
 CONFIG_FILE = "config.pbtxt"
@@ -78,10 +78,10 @@ def _bare(files: Collection[Parts], directories: Collection[Parts], version: str
         _refuse_look_alikes(folders, names)
         chosen = _chosen(found, names, version)
         inner, _ = _names((*top, chosen), files, directories)
-        if bare := find_bare(inner):
+        if bare := find_bare(inner) or find_by_ending(inner):
             others = tuple(name for name in found if name != chosen)
             return Layout(top, chosen, (), has_config=False, bare=bare, others=others)
-    elif bare := find_bare(names):
+    elif bare := find_bare(names) or find_by_ending(names):
         return Layout(top, "", (), has_config=False, bare=bare)
     nested = [name for name in names if name.lower().endswith(ARCHIVES)]
     if nested:

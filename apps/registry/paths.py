@@ -8,7 +8,7 @@ from apps.registry import refusals
 Parts = tuple[str, ...]
 
 MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_DEPTH = 255, 1_000, 32
-JUNK = frozenset({"__MACOSX", ".DS_Store", "__pycache__", "Thumbs.db", "desktop.ini"})
+JUNK = frozenset({"__MACOSX", ".DS_Store", "__pycache__", "Thumbs.db", "desktop.ini", ".git", ".ipynb_checkpoints"})
 _DRIVE = re.compile(r"[A-Za-z]:")
 # Control, format (invisible, right-to-left), surrogate, line and paragraph separator.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

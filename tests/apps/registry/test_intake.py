@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.registry import refusals
+from apps.serving.errors import ConfigUnparsable
 from tests.apps.registry.checking import check
 from tests.apps.registry.conftest import files_under
 from tests.factories.archives import (
@@ -92,6 +93,21 @@ def test_what_only_looks_like_a_placeholder_passes(line: str, tmp_path: Path) ->
     checked = check(zipped(good(CONFIG + line)), tmp_path)
 
     assert checked.config.name == "demo"
+
+
+@pytest.mark.parametrize("line", ["instance_group [ { kind: GPU } ]", "dynamic_batching { preserve_ordering: TRUE }"])
+def test_a_slip_in_capitals_is_no_placeholder(line: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigUnparsable) as refused:
+        check(zipped(good(CONFIG + line)), tmp_path)
+
+    assert "did you mean" in refused.value.message.lower()
+
+
+def test_a_word_in_capitals_for_a_value_is_a_placeholder(tmp_path: Path) -> None:
+    config = CONFIG.replace("TYPE_FP32", "DTYPE", 1)
+
+    with pytest.raises(refusals.TemplateUnfilled, match="DTYPE"):
+        check(zipped(good(config)), tmp_path)
 
 
 @pytest.mark.parametrize("placeholder", ["{{ batch }}", "$batch", "@BATCH@", "{% if x %}", "<% batch %>"])

@@ -158,6 +158,20 @@ def test_a_file_by_itself_needs_no_archive(filename: str, tmp_path: Path) -> Non
     assert files_under(checked.directory) == ["config.pbtxt", "version/model.onnx"]
 
 
+def test_a_file_with_a_name_of_its_own_gets_its_backends_in_an_archive_too(tmp_path: Path) -> None:
+    entries: list[Entry] = [("resnet50.onnx", classifier()), ("resnet50.data", b"x"), (".git/HEAD", "ref")]
+
+    checked = check(zipped(entries), tmp_path)
+
+    assert files_under(checked.directory / "version") == ["model.onnx", "resnet50.data"]
+    assert "resnet50.onnx is called model.onnx here, as its backend looks for it." in checked.remarks
+
+
+def test_a_file_that_the_configuration_names_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(refusals.VersionDirectoryMissing, match=r"resnet50\.onnx"):
+        check(zipped([("config.pbtxt", CONFIG), ("resnet50.onnx", classifier())]), tmp_path)
+
+
 SAVED = "version/model.savedmodel/saved_model.pb"
 BARE: list[tuple[list[Entry], str, str]] = [
     ([("model.plan", b"ftrt...")], "tensorrt", "version/model.plan"),
@@ -168,6 +182,9 @@ BARE: list[tuple[list[Entry], str, str]] = [
     ),
     ([("model.savedmodel/saved_model.pb", b"x")], "tensorflow", SAVED),
     ([("model.py", COMPLETING), ("tokens/a.txt", b"x")], "python", "version/model.py"),
+    ([("model.py", COMPLETING), ("model.onnx", b"x")], "python", "version/model.onnx"),
+    ([("1/model.py", COMPLETING), ("1/model.pt", b"x")], "python", "version/model.pt"),
+    ([("engines/net-fp16.engine", b"ftrt...")], "tensorrt", "version/model.plan"),
 ]
 
 

@@ -24,7 +24,13 @@ MEANT = [
     ("input { data_type: TYPE_FLOAT }", "TYPE_FP32", 'there is no value "TYPE_FLOAT": did you mean "TYPE_FP32"?'),
     ("input { data_type: TYPE_BYTES }", "TYPE_STRING", 'did you mean "TYPE_STRING"?'),
     ("input { data_type: FP16 }", "TYPE_FP16", 'did you mean "TYPE_FP16"?'),
+    ("input { data_type: FLOAT }", "TYPE_FP32", 'did you mean "TYPE_FP32"?'),
+    ("input { data_type: int64 }", "TYPE_INT64", 'did you mean "TYPE_INT64"?'),
+    ("input { format: NCHW }", "FORMAT_NCHW", 'did you mean "FORMAT_NCHW"?'),
     ("instance_group { kind: KIND_GPUS }", "KIND_GPU", 'did you mean "KIND_GPU"?'),
+    ("instance_group { kind: GPU }", "KIND_GPU", 'did you mean "KIND_GPU"?'),
+    ("instance_group { kind: KIND_CUDA }", "KIND_GPU", 'did you mean "KIND_GPU"?'),
+    ("dynamic_batching { preserve_ordering: TRUE }", "true", "Did you mean true?"),
 ]
 
 

@@ -12,12 +12,14 @@ ALIKE = 0.6
 A_SLIP = 0.88
 _FIELD = re.compile(r'Message type "(?P<message>[\w.]+)" has no field named "(?P<name>[^"]{1,200})"')
 _VALUE = re.compile(r'Enum type "(?P<enum>[\w.]+)" has no value (?:named|with name) (?P<name>[^\s.]{1,200})')
+_BOOLEAN = re.compile(r"\b(?P<name>TRUE|FALSE)\b.*Expected \"true\" or \"false\"")
 _PARAMETER = re.compile(r"""parameters.*Expected "\{"|\bvalue:\s*["'].*Expected "\{\"""")
 # Spelled as other tools of the trade do.
 HABITS = {
     "TYPE_FLOAT": "TYPE_FP32", "TYPE_FLOAT32": "TYPE_FP32", "TYPE_FLOAT16": "TYPE_FP16", "TYPE_HALF": "TYPE_FP16",
     "TYPE_DOUBLE": "TYPE_FP64", "TYPE_FLOAT64": "TYPE_FP64", "TYPE_BFLOAT16": "TYPE_BF16", "TYPE_INT": "TYPE_INT32",
     "TYPE_LONG": "TYPE_INT64", "TYPE_BYTES": "TYPE_STRING", "TYPE_STR": "TYPE_STRING", "TYPE_BOOLEAN": "TYPE_BOOL",
+    "KIND_CUDA": "KIND_GPU",
 }  # fmt: skip
 
 
@@ -29,6 +31,8 @@ def mend(cause: str) -> tuple[str, str]:
     if found := _VALUE.search(cause):
         names = list(model_config_pb2.DESCRIPTOR.pool.FindEnumTypeByName(found["enum"]).values_by_name)
         return _unknown_value(names, found["name"])
+    if found := _BOOLEAN.search(cause):
+        return f"{cause} Did you mean {found['name'].lower()}?", found["name"].lower()
     if _PARAMETER.search(cause):
         return f'{cause} A parameter is written {{ key: "name" value: {{ string_value: "..." }} }}.', ""
     return cause, ""
@@ -46,7 +50,11 @@ def _unknown_field(message: Descriptor, name: str) -> tuple[str, str]:
 
 
 def _unknown_value(names: list[str], name: str) -> tuple[str, str]:
-    meant = HABITS.get(name.upper()) if HABITS.get(name.upper()) in names else _closest(name, names)
+    kind = names[0].partition("_")[0] + "_"
+    full = name.upper() if name.upper().startswith(kind) else kind + name.upper()
+    # What does not say of which kind it is may be a template's placeholder: no near word is guessed for it.
+    meant = next((known for known in (full, HABITS.get(full), name.upper()) if known in names), None)
+    meant = meant or (_closest(name, names) if full == name.upper() else "")
     said = f'there is no value "{name}"'
     if meant:
         return f'{said}: did you mean "{meant}"?', meant
