@@ -11,6 +11,12 @@ from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
 
 # How long one call outside may take before the step asks to be called again.
 PATIENCE_S = 10.0
+# With more servers than this at once a call may only take so long: it goes on by itself, and its thread is needed.
+FEW, CROWDED_PATIENCE_S = 8, 0.25
+# When to ask what became of a load: a tenth of its time so far, within these.
+POLL_S, LONGEST_POLL_S = 0.5, 5.0
+# And where more are on their way: twice its time so far, at least so long, at most so long for each of them.
+CROWDED_POLL_S, POLL_EACH_S = 1.0, 0.02
 
 
 @dataclass(slots=True)
@@ -40,6 +46,20 @@ class Context:
         """Keep it before acting on it."""
         services.remember(self.step, **memory)
 
+    @property
+    def patience_s(self) -> float:
+        """How long a load may hold this thread; one that is sent again is waited for, whose answer alone may tell."""
+        is_few = self.work.at_once <= FEW
+        return PATIENCE_S if is_few or self.recall("let_go_at_s") is not None else CROWDED_PATIENCE_S
+
+    @property
+    def poll_s(self) -> float:
+        """In how long to ask what became of a load: the longer it takes, and the more there are, the later."""
+        so_far_s, at_once = self.seconds_in_step(), self.work.at_once
+        if at_once <= FEW:
+            return max(POLL_S, min(so_far_s / 10, LONGEST_POLL_S))
+        return max(CROWDED_POLL_S, min(so_far_s * 2, at_once * POLL_EACH_S))
+
     def seconds_in_step(self) -> float:
         """Since the step began, over all its calls."""
         return float((self.now - self.step.started_at).total_seconds())
@@ -53,7 +73,7 @@ class Context:
         """Have the server load exactly `versions`, with the files that its kind of repository does not give it."""
         work = self.work
         left_s = work.load_deadline_s - self.seconds_in_step()
-        patience_s = work.home.load_patience_s(usual_s=PATIENCE_S, deadline_s=left_s)
+        patience_s = work.home.load_patience_s(usual_s=self.patience_s, deadline_s=left_s)
         self.backend.load(model, config=config, files=work.carried(versions), timeout_s=patience_s)
 
     def ready_versions(self, model: str) -> set[int]:

@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
+from apps.fleet import connecting
+from apps.fleet import selectors as fleet
 from apps.fleet.repositories import posix as repositories
 from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
 from tests.fixtures.world import World
@@ -65,3 +67,28 @@ def test_a_server_costs_as_few_queries_as_the_ones_before_it(world: World) -> No
     assert len(asked) == SERVERS
     assert max(asked) <= MOST_QUERIES, asked
     assert {run.state for run in selectors.get_rollout(rollout.pk).runs.all()} == {"succeeded"}
+
+
+def test_a_load_that_takes_its_time_holds_no_thread_where_others_wait_for_one(world: World) -> None:
+    for triton in world.tritons.values():
+        triton.disturb(load_s=30)  # type: ignore[attr-defined]
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=world.upload())
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    for run_id in selectors.due_runs(timezone.now()):
+        engine.advance_run(run_id)
+
+    found = [connecting.connect(server).index() for server in fleet.servers(environment="prod")]
+    states = [entry.state for index in found for entry in index if entry.model == "digits.shadow"]
+    assert states == ["LOADING"] * SERVERS
+
+
+def test_loads_that_were_let_go_of_are_found_done(world: World) -> None:
+    for triton in world.tritons.values():
+        triton.disturb(load_s=0.6)  # type: ignore[attr-defined]
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=world.upload())
+
+    world.walk(rollout.pk)
+
+    assert selectors.get_rollout(rollout.pk).state == "succeeded", world.told(rollout.pk)
+    assert {frozenset(world.ready(name)) for name in world.tritons} == {frozenset({1})}

@@ -6,11 +6,10 @@ from typing import Any
 
 from apps.serving.errors import LoadPending, LoadRefused, LoadStuck
 from apps.serving.protocol import IndexEntry, Readiness
-from worker.context import Context
+from worker.context import PATIENCE_S, Context
 from worker.outcomes import Wait
 from worker.steps import _memory, _neighbours
 
-POLL_S = 0.5
 _BUSY = (Readiness.LOADING, Readiness.UNLOADING)
 
 
@@ -34,21 +33,39 @@ def load_once(
         _neighbours.look_again(context)
         if _ready(entries) == set(versions):
             return None
-        if any(entry.state in _BUSY for entry in entries.values()):
+        if _is_under_way(context, entries, model, number):
             return _patience(context, model, number)
-        _refuse_if_failed(context, entries.get(number), model)
         if not context.work.home.tells_all:
             # Sent again it queues behind the first, whose outcome only this answer tells; what is up stays up.
             _patience(context, model, number)
     _memory.note(context)
     watching = _neighbours.before(context)
-    context.remember(sent=True, reason_before=_reason(entries.get(number)), **watching, **(keeping or {}))
+    before = {"reason_before": _reason(entries.get(number)), "was_idle": not _is_busy(entries), "was_loading": False}
+    context.remember(sent=True, **before, **watching, **(keeping or {}))
     try:
         with _neighbours.watched(context):
             context.load(model, config, versions=versions)
     except LoadPending:
+        if context.patience_s < PATIENCE_S:
+            context.remember(let_go_at_s=context.seconds_in_step())
         return _patience(context, model, number)
     return None
+
+
+def _is_busy(entries: Mapping[int, IndexEntry]) -> bool:
+    return any(entry.state in _BUSY for entry in entries.values())
+
+
+def _is_under_way(context: Context, entries: Mapping[int, IndexEntry], model: str, number: int) -> bool:
+    """Whether the load that was sent goes on; LoadRefused where it has failed. False: nobody knows of it any more."""
+    if _is_busy(entries):
+        if context.recall("was_idle") and not context.recall("was_loading"):
+            context.remember(was_loading=True)
+        return True
+    _refuse_if_failed(context, entries.get(number), model)
+    # A call that was let go of early: a server that fetches the files first does not say LOADING yet.
+    let_go_at_s = context.recall("let_go_at_s")
+    return let_go_at_s is not None and context.seconds_in_step() - let_go_at_s < PATIENCE_S
 
 
 def _ready(entries: Mapping[int, IndexEntry]) -> set[int]:
@@ -62,9 +79,10 @@ def _reason(entry: IndexEntry | None) -> str:
 
 
 def _refuse_if_failed(context: Context, entry: IndexEntry | None, model: str) -> None:
-    """A reason that stood there before the load was sent tells nothing about it: send it again."""
+    """A reason that stood there before the load was sent tells nothing about it, unless it was LOADING meanwhile."""
     reason = _reason(entry)
-    if entry is not None and reason and reason != context.recall("reason_before"):
+    is_new = reason != context.recall("reason_before") or context.recall("was_loading")
+    if entry is not None and reason and is_new:
         explanation = context.work.config_format.explain(reason)
         facts = asdict(explanation) if explanation else {}
         message = f"{context.work.server.name}: {model} {entry.version} did not come up"
@@ -75,4 +93,4 @@ def _patience(context: Context, model: str, number: int) -> Wait:
     work = context.work
     if context.seconds_in_step() > work.load_deadline_s:
         raise LoadStuck(f"{work.server.name}: {model} version {number} is LOADING for over {work.load_deadline_s} s")
-    return Wait(POLL_S, f"{work.server.name} is loading {model} {number}")
+    return Wait(context.poll_s, f"{work.server.name} is loading {model} {number}")

@@ -6,8 +6,6 @@ from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
 from worker.steps import _memory, _stamps
 
-POLL_S = 0.5
-
 
 def run(context: Context) -> Outcome:
     """Load once with the configuration wanted; a load that was sent twice starts nothing again.
@@ -31,7 +29,7 @@ def run(context: Context) -> Outcome:
             context.load(work.model, work.config_of(new, versions), versions=versions)
         except LoadPending:
             context.remember(is_pending=True)
-            return Wait(POLL_S, f"{work.server.name} brings {work.model} up under another configuration")
+            return Wait(context.poll_s, f"{work.server.name} brings {work.model} up under another configuration")
     _stamps.keep(context, context.recall("stamps"))
     return Done({"versions": sorted(versions), "restarts": not work.is_harmless})
 
@@ -47,4 +45,4 @@ def _look(context: Context) -> Wait | None:
             f"{work.server.name}: {work.model} has not taken its new configuration for over {work.load_deadline_s} s; "
             "it still serves under the old one"
         )
-    return Wait(POLL_S, f"{work.server.name} brings {work.model} up under another configuration")
+    return Wait(context.poll_s, f"{work.server.name} brings {work.model} up under another configuration")
