@@ -46,8 +46,8 @@ def observe_servers(server_ids: list[int], now: datetime) -> None:
 DUE: tuple[tuple[str, str, Callable[[datetime], Iterable[Any]]], ...] = (
     ("conch.advance_rollout", "rollout_id", deployments.due_rollouts),
     ("conch.judge_rollout", "rollout_id", deployments.due_judgements),
-    ("conch.advance_run", "run_id", deployments.due_runs),
     ("conch.measure_memory", "reading_id", deployments.due_readings),
+    ("conch.advance_run", "run_id", services.runs_to_wake),
     ("conch.fetch_version", "version_id", registry_services.due_fetches),
     ("conch.finish_upload", "upload", registry_services.due_uploads),
     ("conch.check_version", "version_id", registry_services.due_versions),

@@ -42,15 +42,16 @@ def advance_run(run_id: int) -> None:
     if not services.claim_run(run_id, owner=owner, now=timezone.now(), lease_s=lease_s):
         return
     with _lease_kept(run_id, owner, lease_s) as lost:
-        pause = _walk(run_id, lost, until=time.monotonic() + BUDGET_S)
+        todo = work(run_id)
+        pause = _walk(todo, lost, until=time.monotonic() + BUDGET_S)
     if pause is not None:
         due_at = timezone.now() + timedelta(seconds=pause.seconds)
-        services.release_run(run_id, owner=owner, due_at=due_at, waiting_for=pause.why, after_s=pause.seconds)
+        services.release_run(todo.run, owner=owner, due_at=due_at, waiting_for=pause.why, after_s=pause.seconds)
 
 
-def _walk(run_id: int, lost: threading.Event, *, until: float) -> Wait | None:
+def _walk(todo: Work, lost: threading.Event, *, until: float) -> Wait | None:
     """Do steps until one waits, the run ends (None), the lease is lost (None) or the time is used."""
-    sat_out_s, todo = 0.0, work(run_id)
+    sat_out_s = 0.0
     while not lost.is_set():
         if not services.is_wanted(todo.run):
             unwanted = Aborted("the rollout was aborted")

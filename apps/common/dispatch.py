@@ -12,6 +12,8 @@ from kombu.exceptions import OperationalError
 log = logging.getLogger(__name__)
 # One that hangs takes seconds to give up on: of a request's many messages only the first must wait for it.
 NO_ATTEMPT_FOR_S = 2.0
+# The broker hands out 0 before 6: thousands of messages of the one hold up none of the other.
+AT_ONCE, BEHIND = 0, 6
 
 
 class _Broker:
@@ -20,19 +22,21 @@ class _Broker:
     next_attempt_s = 0.0
 
 
-def wake(task: str, *, after_s: float = 0, **kwargs: Any) -> None:
-    """Ask a worker to run `task` once the open transaction, if any, is committed.
+def wake(task: str, *, after_s: float = 0, is_behind: bool = False, **kwargs: Any) -> None:
+    """Ask a worker to run `task` once the open transaction, if any, is committed; `is_behind` all that is not.
 
     A broker that is down costs nothing but time: the sweep wakes whatever is due.
     """
-    transaction.on_commit(partial(_send, task, after_s, kwargs))
+    transaction.on_commit(partial(_send, task, after_s, BEHIND if is_behind else AT_ONCE, kwargs))
 
 
-def _send(task: str, after_s: float, kwargs: dict[str, Any]) -> None:
+def _send(task: str, after_s: float, priority: int, kwargs: dict[str, Any]) -> None:
     if time.monotonic() < _Broker.next_attempt_s:
         return
     try:
-        current_app.send_task(task, kwargs=kwargs, countdown=after_s or None, retry=False, ignore_result=True)
+        current_app.send_task(
+            task, kwargs=kwargs, countdown=after_s or None, priority=priority, retry=False, ignore_result=True
+        )
     except (OperationalError, OSError) as error:
         _Broker.next_attempt_s = time.monotonic() + NO_ATTEMPT_FOR_S
         log.warning("could not wake %s, the sweep will: %s", task, error)

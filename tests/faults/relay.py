@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import redis
 
-SENT, TAKEN = "conch", "taken"
+# Of the broker's lists the first holds what is to be taken at once, the second what may stay behind it.
+SENT, TAKEN = ("conch", "conch\x06\x166"), "taken"
 Habit = Literal["twice", "lost once"]
 
 
@@ -38,7 +39,7 @@ class Relay:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            found = self._broker.brpop([SENT], timeout=1)
+            found = self._broker.brpop(SENT, timeout=1)
             if found is not None:
                 self.passed += self._pass_on(json.loads(found[1]))
 

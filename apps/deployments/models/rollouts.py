@@ -159,7 +159,8 @@ class Rollout(models.Model):
 class Run(models.Model):
     """One server's share of a rollout: a recipe of steps, walked under a lease.
 
-    `recipe` is kept with the run, so that a newer release ends what an older one began.
+    `recipe` is kept with the run, so that a newer release ends what an older one began. `due_at` is when it should be
+    walked, `woken_at` when the last message that asks for it was to come.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = RUN_MOVES
@@ -179,6 +180,7 @@ class Run(models.Model):
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     due_at = models.DateTimeField(default=timezone.now)
+    woken_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 

@@ -41,6 +41,7 @@ from apps.deployments.services.runs import (
 )
 from apps.deployments.services.trials import begin_trial, end_trial, forget_old_trials, sweep_trials, try_version
 from apps.deployments.services.turning import turn_back_by_gate
+from apps.deployments.services.waking import runs_to_wake, wake_at_barrier
 
 __all__ = [
     "abort",
@@ -92,6 +93,7 @@ __all__ = [
     "retry_run",
     "roll_back",
     "roll_back_release",
+    "runs_to_wake",
     "schedule_warmup",
     "set_overlay",
     "skip_gate",
@@ -103,4 +105,5 @@ __all__ = [
     "unload",
     "update_environment",
     "wait_in_step",
+    "wake_at_barrier",
 ]

@@ -126,9 +126,9 @@ def _start(rollout: Rollout, now: datetime, *, most: int) -> None:
     chosen = list(queued.order_by("position").values_list("pk", flat=True)[: max(most, 0)])
     if not chosen:
         return
-    move_all(Run.objects.filter(pk__in=chosen), RunState.RUNNING, started_at=now, due_at=now)
+    move_all(Run.objects.filter(pk__in=chosen), RunState.RUNNING, started_at=now, due_at=now, woken_at=now)
     for pk in chosen:
-        wake("conch.advance_run", run_id=pk)
+        wake("conch.advance_run", run_id=pk, is_behind=rollout.kind != RolloutKind.ROLLBACK)
 
 
 def _see_to_judging(rollout: Rollout, policy: Policy, tally: _Tally, now: datetime) -> None:

@@ -18,6 +18,8 @@ LOOK_AGAIN_S = 5.0
 
 def advance_rollout(rollout_id: int, *, now: datetime) -> None:
     """Start what is next, or end the rollout; nothing while it is paused, or enough runs are under way."""
+    # Seen by others before anything is tallied: a run that ends from here on wakes it once more.
+    _put_off(rollout_id, now + timedelta(seconds=LOOK_AGAIN_S))
     with transaction.atomic():
         rollout = (
             Rollout.objects.select_for_update(of=("self",))
@@ -38,8 +40,12 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
             look_again_at = go_forward(rollout, now)
         elif rollout.state == RolloutState.REVERTING:
             go_back(rollout, now)
-        due_at = min(look_again_at, now + FURTHEST) if look_again_at else now + timedelta(seconds=LOOK_AGAIN_S)
-        Rollout.objects.filter(pk=rollout.pk).update(due_at=due_at)
+        if look_again_at:
+            _put_off(rollout_id, min(look_again_at, now + FURTHEST))
+
+
+def _put_off(rollout_id: int, until: datetime) -> None:
+    Rollout.objects.filter(pk=rollout_id, state__in=ACTIVE_ROLLOUT).update(due_at=until)
 
 
 def _wake_successor(rollout_id: int) -> None:

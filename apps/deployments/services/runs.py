@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
-from apps.common.dispatch import wake
 from apps.common.due import is_free
 from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.models import Run, StepRun
 from apps.deployments.services.history import keep_begun
+from apps.deployments.services.waking import wake_rollout, wake_run
 from apps.deployments.states import GOING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState, StepState
 
 # A step that waits is called again within seconds, however busy the workers are.
@@ -37,11 +37,11 @@ def renew_lease(run_id: int, *, owner: str, now: datetime, lease_s: float) -> bo
     return bool(held.update(lease_until=now + timedelta(seconds=lease_s)))
 
 
-def release_run(run_id: int, *, owner: str, due_at: datetime, waiting_for: str, after_s: float) -> None:
+def release_run(run: Run, *, owner: str, due_at: datetime, waiting_for: str, after_s: float) -> None:
     """Give the run back until `due_at` and ask to be called again then."""
-    held = Run.objects.filter(pk=run_id, lease_owner=owner)
-    if held.update(lease_owner="", lease_until=None, due_at=due_at, waiting_for=waiting_for):
-        wake("conch.advance_run", after_s=after_s, run_id=run_id)
+    held = Run.objects.filter(pk=run.pk, lease_owner=owner)
+    if held.update(lease_owner="", lease_until=None, due_at=due_at, woken_at=due_at, waiting_for=waiting_for):
+        wake_run(run, after_s=after_s)
 
 
 def is_wanted(run: Run) -> bool:
@@ -141,6 +141,5 @@ def end_run(run: Run, *, state: RunState, now: datetime, error: ControlPlaneErro
             open_steps = StepRun.objects.filter(run=run, state__in=(StepState.RUNNING, StepState.WAITING))
             open_steps.update(state=StepState.FAILED, error=kept, finished_at=now)
         ended = try_move(run, state, error=kept, finished_at=now, waiting_for="", lease_owner="", lease_until=None)
-        if ended:
-            type(run.rollout).objects.filter(pk=run.rollout_id).update(due_at=now)
-            wake("conch.advance_rollout", rollout_id=run.rollout_id)
+    if ended:
+        wake_rollout(run.rollout_id, now=now)

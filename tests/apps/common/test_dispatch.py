@@ -3,11 +3,14 @@
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from celery import Celery, current_app
 
+from apps.common import dispatch
 from apps.common.dispatch import wake
+from demo.parts.valkey import Valkey
 
 
 class SilentBroker:
@@ -42,6 +45,7 @@ def silent_broker() -> Iterator[SilentBroker]:
     app.close()
     before.set_current()
     broker.close()
+    dispatch._Broker.next_attempt_s = 0.0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -54,3 +58,22 @@ def test_a_broker_that_hangs_is_waited_for_once_not_once_per_message(silent_brok
 
     assert after_the_first > 0
     assert len(silent_broker.connections) == after_the_first
+
+
+@pytest.mark.live
+@pytest.mark.django_db(transaction=True)
+def test_what_may_stay_behind_is_handed_out_after_everything_else(tmp_path: Path) -> None:
+    before, broker = current_app._get_current_object(), Valkey(tmp_path)  # type: ignore[attr-defined]
+    broker.start()
+    app = Celery("prompt", broker=broker.broker_url)
+
+    wake("conch.advance_run", is_behind=True, run_id=1)
+    wake("conch.advance_run", is_behind=True, run_id=2)
+    wake("conch.advance_rollout", rollout_id=3)
+    with app.connection_for_read() as connection, connection.SimpleQueue("celery") as queue:
+        taken = [queue.get(timeout=5).headers["task"] for _ in range(3)]
+
+    app.close()
+    before.set_current()
+    broker.kill()
+    assert taken == ["conch.advance_rollout", "conch.advance_run", "conch.advance_run"]
