@@ -11,6 +11,7 @@ from apps.console.door import Question, actor, ask
 from apps.console.forms.controls import GateForm, ServerRetryForm
 from apps.console.forms.fleet import ReasonForm
 from apps.console.shown.rollouts import number_of
+from apps.console.shown.spread import number_in
 from apps.console.shown.words import count
 from apps.deployments import selectors as deployments
 from apps.deployments import services
@@ -20,7 +21,7 @@ Service = Callable[..., Any]
 
 def pause(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Begin nothing more."""
-    running = sum(run.state == "running" for run in deployments.get_rollout(rollout_id).runs.all())
+    running = number_in(deployments.run_counts(deployments.get_rollout_alone(rollout_id)), "running")
     consequences = (
         f"{count(running, 'server')} in the middle of a change come to the end of it; no other begins.",
         "Gates are judged on: one that fails puts the old version back, paused or not.",
@@ -30,24 +31,23 @@ def pause(request: HttpRequest, rollout_id: int) -> HttpResponse:
 
 def resume(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Go on."""
-    waiting = sum(run.state == "queued" for run in deployments.get_rollout(rollout_id).runs.all())
+    waiting = number_in(deployments.run_counts(deployments.get_rollout_alone(rollout_id)), "queued")
     consequences = (f"{count(waiting, 'server')} still to come. A wave that was baking bakes once more.",)
     return _ask(request, rollout_id, "Resume", services.resume, consequences)
 
 
 def approve(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Let it begin."""
-    rollout = deployments.get_rollout(rollout_id)
+    rollout = deployments.get_rollout_alone(rollout_id)
     change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
-    where = f"{count(len(rollout.runs.all()), 'server')} in {rollout.placement.environment.name}"
+    where = f"{count(rollout.runs.count(), 'server')} in {rollout.placement.environment.name}"
     consequences = (f"{rollout.placement.model.name} {change} begins on {where}, asked for by {rollout.actor}.",)
     return _ask(request, rollout_id, "Approve", services.approve, consequences)
 
 
 def retry(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Try a failed server again."""
-    runs = deployments.get_rollout(rollout_id).runs.all()
-    failed = [run.server.name for run in runs if run.direction == "forward" and run.state == "failed"]
+    failed = deployments.failed_servers(deployments.get_rollout_alone(rollout_id))
     form = ServerRetryForm(request.POST or None, servers=failed)
     consequences = ("It goes on from the step that failed; what succeeded before is not done again.",)
     return _ask(request, rollout_id, "Retry", services.retry_run, consequences, form=form)
@@ -55,7 +55,7 @@ def retry(request: HttpRequest, rollout_id: int) -> HttpResponse:
 
 def skip_gate(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Pass one gate unjudged."""
-    rollout = deployments.get_rollout(rollout_id)
+    rollout = deployments.get_rollout_alone(rollout_id)
     names = [gate.name for gate in deployments.rollout_policy(rollout).gates if gate.name not in rollout.skipped_gates]
     form = GateForm(request.POST or None, gates=names)
     consequences = ("This rollout no longer asks the gate. A paused one has to be resumed as well.",)

@@ -44,16 +44,20 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 
 
 def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
-    """One rollout: servers by steps, filling up live."""
-    found = deployments.get_rollout(rollout_id)
+    """One rollout: servers by steps, filling up live; of many a page, those that failed or move first."""
+    found = deployments.get_rollout_alone(rollout_id)
+    counts = deployments.run_counts(found)
+    runs = deployments.runs_of(found, is_trouble_first=shown_rollouts.is_folded(counts))
+    rows = Paginator(runs, shown_rollouts.ROWS).get_page(request.GET.get("page"))
     policy = deployments.rollout_policy(found)
     gates = gate_lines(found, policy, deployments.latest_judgements(found) if policy.gates else {})
-    shown = shown_rollouts.detail(found, gates)
+    shown = shown_rollouts.detail(found, list(rows), counts, gates)
     return live_page(
         request,
         "deployments/rollout_detail.html",
         Part("rollout", "deployments/_rollout.html", shown, is_moving=shown.is_moving, ended=shown.ended),
         section="rollouts",
+        rows=rows,
         board=board(Page.ROLLOUT, request, rollout=str(rollout_id), **_about(found)),
     )
 

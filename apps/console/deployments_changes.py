@@ -12,6 +12,7 @@ from apps.console.door import Question, actor, ask
 from apps.console.forms.deployments import PromoteForm, UnloadForm, WarmupForm
 from apps.console.forms.fleet import ReasonForm
 from apps.console.shown.rollouts import number_of
+from apps.console.shown.spread import number_in
 from apps.console.shown.words import count, listed
 from apps.deployments import selectors as deployments
 from apps.deployments import services
@@ -125,9 +126,9 @@ def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:
 
 def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Stop a rollout and put back the servers it has changed."""
-    rollout = deployments.get_rollout(rollout_id)
-    runs = [run for run in rollout.runs.all() if run.direction == "forward"]
-    changed = [run.server.name for run in runs if run.has_changed_server]
+    rollout = deployments.get_rollout_alone(rollout_id)
+    servers = number_in(deployments.run_counts(rollout), direction="forward")
+    changed = deployments.changed_servers(rollout)
     old = number_of(rollout.from_version)
     back = (
         f"{count(len(changed), 'server')} goes back to {old}"
@@ -140,7 +141,7 @@ def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
         button=f"Abort: {back}",
         back=reverse("console:rollout", args=[rollout_id]),
         consequences=(
-            f"{len(changed)} of {count(len(runs), 'server')} changed so far"
+            f"{len(changed)} of {count(servers, 'server')} changed so far"
             + (f": {listed(changed)}." if changed else "."),
             f"The others stay on {old}.",
         ),

@@ -1,6 +1,6 @@
 """Rollouts as people see them: a line in a list, and the grid of servers and steps."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 from apps.common.text import printable
 from apps.console.shown.gates import GateLine, gate_words
 from apps.console.shown.links import link
+from apps.console.shown.spread import Spread, number_in, part_name, spread
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
 from apps.console.shown.steps import said
 from apps.console.shown.waves import Control, controls, stands, wave_words
-from apps.deployments.selectors import has_ended
+from apps.deployments.selectors import RunCount, has_ended
 
 if TYPE_CHECKING:
     from apps.deployments.models import Rollout, Run, StepRun
     from apps.registry.models import Version
 
 SAID_CHARS = 200
+# Servers on a page of the grid.
+ROWS = 50
 CAN_ABORT = ("unapproved", "queued", "running", "paused")
 
 
@@ -67,8 +70,7 @@ class ServerRun:
     key: int
     server: str
     url: str
-    direction: str
-    wave: str
+    part: str
     chip: Chip
     waiting_for: str
     cells: tuple[StepCell | None, ...]
@@ -83,6 +85,8 @@ class Detail:
     line: Line
     steps: tuple[str, ...]
     runs: tuple[ServerRun, ...]
+    spread: tuple[Spread, ...]
+    total: int
     problem: Problem | None
     plan: tuple[str, ...]
     restored: str
@@ -166,27 +170,36 @@ def _progress(rollout: "Rollout") -> tuple[int, int]:
     return sum(run.state == "succeeded" for run in forward), len(forward)
 
 
-def detail(rollout: "Rollout", gates: tuple[GateLine, ...] = ()) -> Detail:
-    """The grid of servers and steps; the rollout comes with runs and their steps."""
-    runs = list(rollout.runs.all())
+def detail(
+    rollout: "Rollout", runs: Sequence["Run"], counts: Sequence[RunCount], gates: tuple[GateLine, ...] = ()
+) -> Detail:
+    """The grid of servers and steps; `runs` come with their steps, and are some of many where `counts` say so."""
     steps = _columns(runs)
     is_moving, shown = not has_ended(rollout.state), line(rollout)
     is_in_waves = len(rollout.plan.get("waves", ())) > 1
+    total, has_failed = number_in(counts), number_in(counts, "failed", direction="forward") > 0
     return Detail(
         line=shown,
         steps=steps,
-        runs=tuple(_server_run(run, steps, is_in_waves=is_in_waves) for run in sorted(runs, key=_order)),
+        runs=tuple(_server_run(run, steps, is_in_waves=is_in_waves) for run in runs),
+        spread=spread(counts, is_in_waves=is_in_waves) if is_folded(counts) else (),
+        total=total,
         problem=problem(rollout.error),
         plan=tuple(_plan(rollout.plan, rollout.kind)),
         restored=_restored(rollout),
         turned=_turned(rollout),
         gates=gates,
-        controls=controls(rollout, gates) if is_moving else (),
+        controls=controls(rollout, gates, has_failed=has_failed) if is_moving else (),
         stands=stands(rollout) if is_moving else "",
         finished_at=rollout.finished_at,
         is_moving=is_moving,
         ended="" if is_moving else shown.sentence,
     )
+
+
+def is_folded(counts: Iterable[RunCount]) -> bool:
+    """Whether the grid shows a page of the servers at a time, what failed and what moves first."""
+    return number_in(counts) > ROWS
 
 
 def _restored(rollout: "Rollout") -> str:
@@ -224,8 +237,7 @@ def _server_run(run: "Run", steps: tuple[str, ...], *, is_in_waves: bool) -> Ser
         key=run.pk,
         server=run.server.name,
         url=link("server", run.server.name),
-        direction={"forward": "", "revert": "put back", "settle": "settle"}.get(run.direction, run.direction),
-        wave=f"wave {run.wave + 1}" if is_in_waves and run.direction == "forward" else "",
+        part=part_name(run.direction, run.wave, is_in_waves=is_in_waves),
         chip=chip(RUN, run.state),
         waiting_for=printable(run.waiting_for, limit=SAID_CHARS) if run.state == "running" else "",
         cells=cells,

@@ -41,7 +41,7 @@ def stands(rollout: "Rollout") -> str:
     return ""
 
 
-def controls(rollout: "Rollout", gates: Iterable[GateLine]) -> tuple[Control, ...]:
+def controls(rollout: "Rollout", gates: Iterable[GateLine], *, has_failed: bool) -> tuple[Control, ...]:
     """What may be done now; the abort button stands beside them."""
     if rollout.kind not in ("promote", "reconfigure"):
         return ()
@@ -53,7 +53,7 @@ def controls(rollout: "Rollout", gates: Iterable[GateLine]) -> tuple[Control, ..
     if rollout.state == "paused":
         found.append(Control("Resume", link("resume", rollout.pk), is_main=True))
     if rollout.state in ("running", "paused"):
-        if any(run.direction == "forward" and run.state == "failed" for run in rollout.runs.all()):
+        if has_failed:
             found.append(Control("Retry a server", link("retry", rollout.pk)))
         if any(not gate.is_skipped for gate in gates):
             found.append(Control("Skip a gate", link("skip_gate", rollout.pk)))

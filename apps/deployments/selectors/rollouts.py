@@ -1,8 +1,10 @@
 """Rollouts, read."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Case, Count, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.common.due import is_due, is_free
@@ -10,6 +12,19 @@ from apps.deployments.errors import RolloutUnknown
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, MOVING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
+
+DIRECTIONS = (RunDirection.FORWARD, RunDirection.SETTLE, RunDirection.REVERT)
+TROUBLE = (RunState.FAILED, RunState.RUNNING, RunState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunCount:
+    """So many runs of one rollout are alike in these."""
+
+    direction: str
+    wave: int
+    state: str
+    number: int
 
 
 def rollouts(
@@ -46,14 +61,56 @@ def _counted(runs: QuerySet[Run]) -> Coalesce:
 
 def get_rollout(rollout_id: int) -> Rollout:
     """One rollout with its runs and their steps, or RolloutUnknown."""
-    steps = Prefetch("steps", queryset=StepRun.objects.order_by("position", "pk"))
-    runs = Prefetch(
-        "runs", queryset=Run.objects.select_related("server").prefetch_related(steps).order_by("direction", "position")
-    )
-    found = rollouts().filter(pk=rollout_id).prefetch_related(runs).first()
-    if found is None:
+    runs = Prefetch("runs", queryset=_with_steps(Run.objects.order_by("direction", "position")))
+    return _one(rollouts().prefetch_related(runs), rollout_id)
+
+
+def get_rollout_alone(rollout_id: int) -> Rollout:
+    """One rollout with its progress, and without its runs: there may be a thousand; or RolloutUnknown."""
+    return _one(with_progress(rollouts()), rollout_id)
+
+
+def _one(found: QuerySet[Rollout], rollout_id: int) -> Rollout:
+    rollout = found.filter(pk=rollout_id).first()
+    if rollout is None:
         raise RolloutUnknown(f"there is no rollout {rollout_id}")
-    return found
+    return rollout
+
+
+def _with_steps(runs: QuerySet[Run]) -> QuerySet[Run]:
+    steps = Prefetch("steps", queryset=StepRun.objects.order_by("position", "pk"))
+    return runs.select_related("server").prefetch_related(steps)
+
+
+def runs_of(rollout: Rollout, *, is_trouble_first: bool = False) -> QuerySet[Run]:
+    """Its runs with their steps, forward, settling, putting back; where asked, what failed and what moves first."""
+    order: tuple[Case | str, ...] = (_by(DIRECTIONS, "direction"), "position", "pk")
+    return _with_steps(rollout.runs.order_by(*((_by(TROUBLE, "state"),) if is_trouble_first else ()), *order))
+
+
+def _by(order: Sequence[str], field: str) -> Case:
+    return Case(*(When(**{field: one}, then=Value(at)) for at, one in enumerate(order)), default=Value(len(order)))
+
+
+def run_counts(rollout: Rollout) -> list[RunCount]:
+    """How many runs of each direction and wave are in each state: one query, whatever the size of the fleet."""
+    found = rollout.runs.order_by("direction", "wave", "state").values_list("direction", "wave", "state")
+    return [RunCount(*row) for row in found.annotate(number=Count("pk"))]
+
+
+def failed_servers(rollout: Rollout) -> list[str]:
+    """Where it failed on its way forward, by name, in the order of the plan."""
+    return _servers(rollout.runs.filter(state=RunState.FAILED))
+
+
+def changed_servers(rollout: Rollout) -> list[str]:
+    """What it has changed, or is changing, on its way forward."""
+    return _servers(rollout.runs.filter(has_changed_server=True))
+
+
+def _servers(runs: QuerySet[Run]) -> list[str]:
+    forward = runs.filter(direction=RunDirection.FORWARD).order_by("position")
+    return list(forward.values_list("server__name", flat=True))
 
 
 def get_run(run_id: int) -> Run:

@@ -19,7 +19,7 @@ QUERIES = {
     "/servers/": 7,
     "/servers/prod-1/": 12,
     "/rollouts/": 7,
-    "/rollouts/{first}/": 8,
+    "/rollouts/{first}/": 10,
     "/audit/": 7,
     "/environments/": 6,
     "/search/?q=d": 8,
