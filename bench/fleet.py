@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from bench.figures import Figure, percentile
@@ -33,7 +34,7 @@ WATCH_S = 45
 PAGES = 40
 ROLLOUT_WITHIN_S = 900
 ROLLED = "rolled"
-OBSERVE_BAR_S, CORES_BAR, EXTRA_BAR_S, PAGE_BAR_MS = 10, 1, 60, 150
+OBSERVE_BAR_S, CORES_BAR, EXTRA_BAR_S, PAGE_BAR_MS, GROWTH_BAR = 10, 1, 60, 150, 1
 
 
 @dataclass
@@ -205,4 +206,18 @@ def _figures(samples: dict[str, Any]) -> list[Figure]:
             Figure(f"{name}_page_p95_ms", round(percentile(of["page_ms"], 0.95), 1), "ms", PAGE_BAR_MS),
             Figure(f"{name}_rows_grown", sum(of["rows_grown"].values()), "", 0),
         ]
-    return figures
+    return figures + [figure for pair in pairwise(SIZES) for figure in _growth(samples, *pair)]
+
+
+def _growth(samples: dict[str, Any], small: int, large: int) -> list[Figure]:
+    """What a server costs the worker in the large fleet over what it costs in the small one: 1 is linear."""
+
+    def growth(cost: str) -> float:
+        fewer, more = float(samples[str(small)][cost]) / small, float(samples[str(large)][cost]) / large
+        return round(more / fewer, 2)
+
+    name = f"fleet_{small}_to_{large}"
+    return [
+        Figure(f"{name}_observe_growth", growth("cores"), "", GROWTH_BAR),
+        Figure(f"{name}_rollout_growth", growth("rollout_worker_cpu_s"), "", GROWTH_BAR),
+    ]

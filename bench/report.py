@@ -27,8 +27,9 @@ What a fleet costs by its size: 10, 100 and 1,000 servers of 20 models each, sim
 machine. `observe_s` is the longest round, from the clock's message to the last server's answer kept, at one round
 in 10 s; `cores` is what the worker used of the CPU meanwhile. `rows_grown` are the rows that observing added:
 none, because only changes are kept. `rollout_extra_s` is a model's first version over all servers at once, where a
-load takes no time of its own. `page_p95_ms` is the fleet page. The simulated fleet's own share of the two cores is in
-the samples.""",
+load takes no time of its own. `page_p95_ms` is the fleet page. `growth` is what a server costs
+the worker in the larger fleet over what it costs in the smaller one: 1 is linear. The simulated fleet's own share of
+the two cores is in the samples.""",
     "rollback": """\
 From the `POST /api/v1/rollbacks` to the moment the last of two servers answers unversioned requests with the
 old version, while that version is hot. Before each one the newer version is brought back; the first is not
