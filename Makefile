@@ -13,7 +13,7 @@ TEST_WORKERS ?= 4
 # The rooms with tables: on SQLite as well as on PostgreSQL.
 DATA_TESTS := tests/apps/access tests/apps/deployments tests/apps/fleet tests/apps/registry
 
-.PHONY: help demo run test faults bench fmt lint setup setup-dev clean
+.PHONY: help demo run test test-on-sqlite triton faults bench fmt lint setup setup-dev clean
 
 help:
 	@echo 'make demo    the whole stack with a real model, three Tritons and traffic'
@@ -31,9 +31,16 @@ run: setup
 	@CONCH_UNDER_MAKE=1 exec $(BIN)/python -m demo --bare
 
 # The one list of checks: `make test` and .ci/run both come here.
-test: lint
-	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n 2 -q -m "not live and not e2e" $(DATA_TESTS)
+test: setup-dev
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync lint test-on-sqlite triton
 	$(BIN)/python -m pytest -n $(TEST_WORKERS)
+
+test-on-sqlite: setup-dev
+	CONCH_TEST_DATABASE=sqlite $(BIN)/python -m pytest -n 2 -q -m "not live and not e2e" $(DATA_TESTS)
+
+# Fetched while the checks run that need none.
+triton: setup-dev
+	@$(BIN)/python -c 'from demo.parts import triton_environment as it; from tests.demo.home import shared_home; it.prepare_triton(shared_home())'
 
 # Every fault there is, on real parts, in about 20 minutes; writes docs/reliability.md.
 faults: setup-dev
