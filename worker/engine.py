@@ -17,7 +17,7 @@ from django.utils import timezone
 from apps.common.errors import ControlPlaneError
 from apps.deployments import services
 from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
-from apps.deployments.selectors import Work, state_of, work
+from apps.deployments.selectors import Work, require_run, state_of, work
 from apps.deployments.states import RunState, StepState
 from apps.fleet import connecting
 from worker.context import Context
@@ -37,9 +37,13 @@ LONGEST_BACK_OFF_S = 10.0
 
 
 def advance_run(run_id: int) -> None:
-    """Move a run as far as it goes now; safe to deliver twice, or while another worker has it."""
+    """Move a run as far as it goes now; safe to deliver twice, or while another worker has it.
+
+    Raises RunUnknown when there is no such run, which is not the same as a run that somebody else has.
+    """
     owner, lease_s = uuid.uuid4().hex, float(settings.CONCH["lease_s"])
     if not services.claim_run(run_id, owner=owner, now=timezone.now(), lease_s=lease_s):
+        require_run(run_id)
         return
     with _lease_kept(run_id, owner, lease_s) as lost:
         todo = work(run_id)

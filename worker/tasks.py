@@ -1,18 +1,29 @@
 """Messages in, one call each. Every task may be delivered twice, late, or never."""
 
-from celery import shared_task
+import logging
+
+from celery import Task, shared_task
 from django.utils import timezone
 
 from apps.deployments import services as deployments
+from apps.deployments.errors import RunUnknown
 from apps.fleet import services as fleet
 from apps.registry import services as registry
 from worker import captures, clock, engine, judging, memory, parts, trials
 
+log = logging.getLogger(__name__)
 
-@shared_task(name="conch.advance_run")
-def advance_run(*, run_id: int, **_: object) -> None:
-    """Move a run on as far as it goes now."""
-    engine.advance_run(run_id)
+
+@shared_task(name="conch.advance_run", bind=True, max_retries=3, default_retry_delay=2)
+def advance_run(self: "Task[..., None]", *, run_id: int, **_: object) -> None:
+    """Move a run on as far as it goes now; a row that is not there is looked for a few times more."""
+    try:
+        engine.advance_run(run_id)
+    except RunUnknown as error:
+        if self.request.retries >= (self.max_retries or 0):
+            log.warning("%s, after %d looks: nothing is done", error.message, self.request.retries + 1)
+            return
+        raise self.retry(exc=error) from error
 
 
 @shared_task(name="conch.advance_rollout")

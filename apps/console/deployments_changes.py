@@ -111,6 +111,7 @@ def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:
         consequences=(
             f"{where} ({listed(servers)}) drop version {loaded}.",
             f"Every request for {name} in {environment} fails from then on.",
+            *_members_stay(placement),
         ),
         is_dangerous=True,
     )
@@ -122,6 +123,13 @@ def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:
         return reverse("console:rollout", args=[rollout.pk])
 
     return ask(request, question, form, act, section="models")
+
+
+def _members_stay(placement: "Placement") -> Iterable[str]:
+    """Of an ensemble: what it is made of is not unloaded with it."""
+    members = deployments.members_left(placement)
+    if members:
+        yield f"{listed(members)} stay loaded and serve on: unload each by itself where nobody else needs it."
 
 
 def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:

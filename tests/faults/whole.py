@@ -9,6 +9,7 @@ from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from apps.fleet.repositories import posix as repositories
 from apps.serving.protocol import Readiness
+from tests.factories.triton_models import ask
 from tests.faults.ground import Ground
 from tests.faults.table import Fault
 from tests.fixtures.world import World
@@ -51,9 +52,17 @@ def _serves_what_is_desired(world: World, told: str) -> None:
     desired = selectors.desired_versions(placement)
     for name in _members(world):
         assert world.ready(name) == desired, f"{name}: {world.ready(name)} != {desired}\n{told}"
+        _answers_with_the_active(world, name, placement.active, told)
     written = repositories.read_config(world.repository, model=world.model) or ""
     assert all(f"versions: {number}" in written for number in desired), written
     assert bool(written) == bool(desired), written
+
+
+def _answers_with_the_active(world: World, name: str, active: Any, told: str) -> None:
+    """READY is what the server says of itself: an unversioned request shows what a client gets."""
+    if active is not None:
+        said = ask(connecting.connect(fleet.get_server(name)), world.model).version
+        assert said == active.number, f"{name} answers with {said}, not {active.number}\n{told}"
 
 
 def _left_nothing(world: World, told: str) -> None:

@@ -272,6 +272,9 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
     left_out = plan.get("left_out")
     if isinstance(left_out, list) and left_out:
         yield f"left out: {', '.join(map(str, left_out[:12]))}"
+    stays = plan.get("stays_loaded")
+    if isinstance(stays, list) and stays:
+        yield f"stays loaded: {', '.join(map(str, stays[:12]))}"
     for word in plan.get("confirmed", ()):
         yield f"confirmed: {word}"
 

@@ -9,6 +9,7 @@ from apps.common.names import SHADOW_SUFFIX
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
 from apps.console.shown.links import link
 from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
+from apps.console.shown.words import listed
 from apps.serving import backends
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class ServerPage:
     service: Chip | None = None
     restarted_at: datetime | None = None
     is_asked_to_reconcile: bool = False
+    not_ready: Problem | None = None
 
 
 def server_line(server: "Server", now: datetime) -> ServerLine:
@@ -153,7 +155,8 @@ def server_page(
     most_rows: int | None,
 ) -> ServerPage:
     """Everything about one server; of its rows the first `most_rows`, or all."""
-    rows = tuple(_rows(list(observed), placements))
+    seen = list(observed)
+    rows = tuple(_rows(seen, placements))
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
@@ -178,7 +181,33 @@ def server_page(
         service=_service(service) if server.state == "active" else None,
         restarted_at=observation.restarted_at if observation else None,
         is_asked_to_reconcile=server.reconcile_asked_at is not None,
+        not_ready=_not_ready(server, seen) if server.state == "active" else None,
     )
+
+
+def _not_ready(server: "Server", seen: Sequence["ObservedVersion"]) -> Problem | None:
+    """Of a strict server that answers, loads nothing, and still says that it is not ready: why, and the way out."""
+    observation = getattr(server, "observation", None)
+    if observation is None or not observation.is_reachable or observation.is_ready is not False:
+        return None
+    if any(row.state in ("LOADING", "UNLOADING") for row in seen):
+        return None
+    failed = listed([f"{row.model} {row.version}" for row in seen if row.state != "READY" and _has_failed(row.reason)])
+    why = f"a load of {failed} failed" if failed else "a load failed, and its model is not in the index any more"
+    cure = (
+        f"A good load of the same name and number ({failed})" if failed else "A good load of the same name and number"
+    )
+    return Problem(
+        "server_not_ready",
+        f"{server.name} answers 400 at /v2/health/ready though it loads nothing: {why}. Whatever asks there, such as a "
+        "load balancer, leaves it out; the versions that are READY answer all the same.",
+        f"{cure} or a restart ends it: restart it when convenient, best with --strict-readiness=false, and what is "
+        "desired is loaded again by itself. Rolling back, unloading and deleting the files do not.",
+    )
+
+
+def _has_failed(reason: str) -> bool:
+    return reason not in ("", "unloaded")
 
 
 def _service(found: "InService") -> Chip:

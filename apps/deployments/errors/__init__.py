@@ -55,6 +55,7 @@ from apps.deployments.errors.rollouts import (
     RolloutNotPaused,
     RolloutUnknown,
     RunNotRetryable,
+    RunUnknown,
     Superseded,
 )
 from apps.deployments.errors.steps import (
@@ -123,6 +124,7 @@ __all__ = [
     "RolloutNotPaused",
     "RolloutUnknown",
     "RunNotRetryable",
+    "RunUnknown",
     "ServerMoving",
     "ServersDown",
     "ShadowFailed",

@@ -9,6 +9,13 @@ class RolloutUnknown(NotFound):
     code = "rollout_unknown"
 
 
+class RunUnknown(NotFound):
+    """No run has that number: a message about it came before its row could be read, or the row is gone."""
+
+    code = "run_unknown"
+    retryable = True
+
+
 class PolicyInvalid(Invalid):
     """An environment's policy names something that cannot be; `field` says where."""
 

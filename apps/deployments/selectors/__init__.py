@@ -16,6 +16,7 @@ from apps.deployments.selectors.drift import (
     stuck_models,
     told_drift,
 )
+from apps.deployments.selectors.ensembles import members_left
 from apps.deployments.selectors.history import change_moments, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
@@ -69,6 +70,7 @@ from apps.deployments.selectors.rollouts import (
     get_run,
     has_ended,
     last_live,
+    require_run,
     rollouts,
     run_counts,
     runs_of,
@@ -149,6 +151,7 @@ __all__ = [
     "limits_of",
     "look",
     "marks",
+    "members_left",
     "moving_rollouts",
     "overlay_history",
     "placements",
@@ -164,6 +167,7 @@ __all__ = [
     "releases",
     "report",
     "request_entries",
+    "require_run",
     "retention",
     "rollback_reach",
     "rollback_targets",

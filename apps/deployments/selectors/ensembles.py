@@ -60,6 +60,15 @@ def ensembles_on(placement: Placement) -> list[Ensemble]:
     return [one for one in live_ensembles(placement.environment) if name in {member.model for member in one.members}]
 
 
+def members_left(placement: Placement) -> list[str]:
+    """Which models stay loaded when the placement's ensemble is unloaded: its members, each live in its own right."""
+    names = {member.model for member in members_of(placement.active)} if placement.active is not None else set()
+    if not names:
+        return []
+    live = Placement.objects.filter(environment=placement.environment, model__name__in=names, active__isnull=False)
+    return sorted(live.values_list("model__name", flat=True))
+
+
 def samples_of(models: Collection[str]) -> dict[str, list[Sample]]:
     """The samples of some models, by model and name."""
     found: dict[str, list[Sample]] = {model: [] for model in models}

@@ -8,7 +8,7 @@ from django.db.models import Case, Count, OuterRef, Prefetch, Q, QuerySet, Subqu
 from django.db.models.functions import Coalesce
 
 from apps.common.due import is_due, is_free
-from apps.deployments.errors import RolloutUnknown
+from apps.deployments.errors import RolloutUnknown, RunUnknown
 from apps.deployments.models import Placement, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, MOVING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
@@ -116,6 +116,12 @@ def _servers(runs: QuerySet[Run]) -> list[str]:
 def get_run(run_id: int) -> Run:
     """One run with its rollout: enough to see whether it is still wanted and what is next."""
     return Run.objects.select_related("rollout").get(pk=run_id)
+
+
+def require_run(run_id: int) -> None:
+    """RunUnknown when no run has that number."""
+    if not Run.objects.filter(pk=run_id).exists():
+        raise RunUnknown(f"there is no run {run_id}")
 
 
 def state_of(rollout_id: int) -> str:

@@ -15,7 +15,7 @@ from apps.deployments import plan
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive, VersionNotReady
 from apps.deployments.models import Overlay, Placement, Release, Rollout, Run
 from apps.deployments.policy import Approval, Policy, wave_of
-from apps.deployments.selectors.ensembles import ensembles_on, members_of
+from apps.deployments.selectors.ensembles import ensembles_on, members_left, members_of
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
@@ -80,6 +80,7 @@ def begin(
             "confirmed": sorted(confirm),
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
+            **_left_loaded(kind, placement),
             **_without_shadow(kind, to, wanted, policy, coming=release.items if release else {}),
             "waves": list(waves),
         },
@@ -189,6 +190,12 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: 
         )
         for position, server in enumerate(servers)
     ]
+
+
+def _left_loaded(kind: str, placement: Placement) -> dict[str, list[str]]:
+    """{"stays_loaded": models} where an ensemble is unloaded: its members serve on by themselves."""
+    members = members_left(placement) if kind == RolloutKind.UNLOAD else []
+    return {"stays_loaded": members} if members else {}
 
 
 def _without_shadow(

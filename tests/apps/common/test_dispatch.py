@@ -1,15 +1,18 @@
-"""Waking workers while the broker hangs."""
+"""Waking workers: on commit alone, and without waiting for a broker that hangs."""
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
 from celery import Celery, current_app
+from django.db import transaction
 
 from apps.common import dispatch
 from apps.common.dispatch import wake
+from demo.parts.ports import free_port
 from demo.parts.valkey import Valkey
 
 
@@ -46,6 +49,49 @@ def silent_broker() -> Iterator[SilentBroker]:
     before.set_current()
     broker.close()
     dispatch._Broker.next_attempt_s = 0.0
+
+
+@pytest.fixture
+def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
+    """How many messages wait for a worker in a real broker."""
+    # An earlier test may have met one that was down.
+    monkeypatch.setattr(dispatch._Broker, "next_attempt_s", 0.0)
+    before, broker = current_app._get_current_object(), Valkey(tmp_path / "valkey", port=free_port())  # type: ignore[attr-defined]
+    broker.start()
+    broker.wait_ready()
+    app, client = Celery("waking", broker=broker.broker_url), redis.Redis.from_url(broker.url)
+    yield lambda: int(client.llen("celery"))
+    client.close()
+    app.close()
+    before.set_current()
+    broker.stop()
+
+
+class RequestFailedError(Exception):
+    """Something later in the request went wrong."""
+
+
+@transaction.atomic
+def _fail_after_waking() -> None:
+    wake("conch.advance_run", run_id=1)
+    raise RequestFailedError
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_is_woken_on_commit_and_not_before(waiting: Callable[[], int]) -> None:
+    with transaction.atomic():
+        wake("conch.advance_run", run_id=1)
+        within = waiting()
+
+    assert (within, waiting()) == (0, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_is_rolled_back_wakes_nobody(waiting: Callable[[], int]) -> None:
+    with pytest.raises(RequestFailedError):
+        _fail_after_waking()
+
+    assert waiting() == 0
 
 
 @pytest.mark.django_db(transaction=True)

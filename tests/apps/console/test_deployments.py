@@ -144,6 +144,19 @@ def test_unloading_says_whose_requests_fail(rows: FleetRows, operator: Client) -
     assert "Every request for digits in prod fails from then on." in page
 
 
+def test_unloading_an_ensemble_says_which_members_stay_loaded(rows: FleetRows, operator: Client) -> None:
+    rows.model("ens")
+    step = [{"model_name": "digits", "model_version": "-1"}]
+    rows.version("ens", 1, config={"platform": "ensemble", "ensemble_scheduling": {"step": step}})
+    rows.placed("ens", "prod", 1)
+
+    asked = operator.get("/models/ens/in/prod/unload/").content.decode()
+    answer = operator.post("/models/ens/in/prod/unload/", {"reason": "retired"})
+
+    assert "digits stay loaded and serve on" in asked
+    assert "stays loaded: digits" in operator.get(answer.headers["Location"]).content.decode()
+
+
 def test_unloading_starts_a_rollout_to_nothing(rows: FleetRows, operator: Client) -> None:
     operator.post("/models/digits/in/prod/unload/", {"reason": "retired model"})
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from apps.deployments.models import Rollout
-from apps.fleet.models import Environment, Observation, Repository, Server
+from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from tests.factories.fleets import FleetRows, break_things, small_fleet
 
 
@@ -271,3 +271,38 @@ def test_words_that_nobody_knows_are_shown_as_they_are(rows: FleetRows, viewer: 
 
     assert [one["explanation"] for one in told] == [None] * len(told)
     assert '<td class="why">unloaded</td>' in viewer.get("/servers/prod-2/").content.decode()
+
+
+def _strict(state: str, reason: str) -> None:
+    """prod-1 as a strict server tells of itself around a load of version 2."""
+    server = Server.objects.get(name="prod-1")
+    Observation.objects.filter(server=server).update(is_ready=False)
+    ObservedVersion.objects.create(
+        server=server, model="digits", version=2, state=state, reason=reason, since=server.created_at
+    )
+
+
+def test_a_failed_live_load_that_keeps_a_strict_server_unready_is_told_with_its_cure(
+    rows: FleetRows, viewer: Client
+) -> None:
+    _strict("UNAVAILABLE", "weights missing")
+
+    page = viewer.get("/servers/prod-1/").content.decode()
+
+    assert "prod-1 answers 400 at /v2/health/ready though it loads nothing: a load of digits 2 failed" in page
+    assert "(digits 2) or a restart ends it: restart it when convenient" in page
+
+
+def test_a_strict_server_that_is_loading_is_nobodys_alarm(rows: FleetRows, viewer: Client) -> None:
+    _strict("LOADING", "")
+
+    assert "/v2/health/ready" not in viewer.get("/servers/prod-1/").content.decode()
+
+
+def test_readiness_is_not_told_of_a_server_that_is_ready_or_away(rows: FleetRows, viewer: Client) -> None:
+    well = viewer.get("/servers/prod-1/").content.decode()
+    Observation.objects.filter(server__name="prod-1").update(is_ready=False, is_reachable=False)
+
+    away = viewer.get("/servers/prod-1/").content.decode()
+
+    assert "/v2/health/ready" not in well + away

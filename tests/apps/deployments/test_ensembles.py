@@ -54,6 +54,18 @@ def test_a_member_of_a_live_ensemble_is_not_unloaded(ensemble: FleetRows) -> Non
         services.unload(COMMAND, environment="prod", model="digits", reason="not needed")
 
 
+def test_unloading_an_ensemble_plans_which_of_its_members_stay_loaded(ensemble: FleetRows) -> None:
+    rollout = services.unload(COMMAND, environment="prod", model="ens", reason="not needed")
+
+    assert rollout.plan["stays_loaded"] == ["digits"]
+
+
+def test_unloading_what_is_no_ensemble_says_nothing_of_members(rows: FleetRows) -> None:
+    rollout = services.unload(COMMAND, environment="prod", model="digits", reason="not needed")
+
+    assert "stays_loaded" not in rollout.plan
+
+
 def test_promoting_a_member_ends_with_its_ensembles(ensemble: FleetRows) -> None:
     member = services.promote(COMMAND, environment="prod", model="digits", version=2)
 

@@ -53,6 +53,19 @@ def test_a_rollback_holds_the_placement_and_bans_what_was_live(rows: FleetRows) 
     assert verbs == {"roll_back", "ban_version"}
 
 
+def test_a_freeze_window_that_stops_promotions_stops_no_rollback(rows: FleetRows) -> None:
+    live(rows)
+    frozen = {"cron": "0 0 * * *", "duration_s": 86_399, "reason": "release week"}
+    services.change_policy(COMMAND, environment="prod", document={"freeze": [frozen]})
+
+    with pytest.raises(errors.PromotionsFrozen, match="release week"):
+        services.promote(COMMAND, **PROD, version=3)
+    rollout = ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
+
+    assert rollout.state == "succeeded"
+    assert selectors.get_placement("prod", "digits").active == rows.versions["digits", 1]
+
+
 def test_a_banned_version_is_refused_with_who_and_why_until_the_ban_is_lifted(rows: FleetRows) -> None:
     live(rows)
     ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))

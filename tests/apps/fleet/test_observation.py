@@ -1,7 +1,9 @@
 """Observing: what a server says is kept, changes are told once, and a hung one holds up nobody."""
 
 import socket
+import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -102,6 +104,24 @@ class TestRealServer:
         assert (kept, back.is_reachable, back.reason, back.since) == (before, True, "", start + 3 * LATER)
         told = Event.objects.filter(subject="real", actor="conch").order_by("pk").values_list("verb", flat=True)
         assert list(told) == ["server_unreachable", "server_back"]
+
+    def test_a_look_during_a_load_finds_the_server_up_and_the_version_loading(
+        self, triton: Any, environment: str
+    ) -> None:
+        python_model(triton.repository, "slow", 1, initialize="time.sleep(2)", config=True)
+        server, load = add_real(triton), f"http://{triton.http}/v2/repository/models/slow/load"
+        # Over HTTP, as others do it: such a load keeps one of the server's few HTTP threads busy to its end.
+        loading = threading.Thread(target=urllib.request.urlopen, args=(urllib.request.Request(load, b"{}"),))
+        loading.start()
+        time.sleep(0.5)
+
+        services.observe([server.pk], now=timezone.now())
+        loading.join()
+
+        told = Observation.objects.get(server=server)
+        assert (told.is_reachable, told.code) == (True, "")
+        assert ("slow", 1, "LOADING") in seen("real")
+        assert not Event.objects.filter(subject="real", verb="server_unreachable").exists()
 
     def test_hung_servers_hold_up_no_other(self, triton: Any, hung: list[str], environment: str) -> None:
         server = add_real(triton)
