@@ -1,4 +1,4 @@
-/* Times, theme switch, keys, dialogs. No page needs it to be read. */
+/* Times, theme switch, keys, copying. No page needs it to be read. */
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -51,27 +51,6 @@
     if (button) button.textContent = theme() === "dark" ? "Light theme" : "Dark theme";
   }
 
-  /* Dialogs: a link to a form page opens that form here; refused answers stay in it. */
-  const dialog = () => $("#dialog");
-  function openForm(link) {
-    const body = $(".body", dialog());
-    body.textContent = "One moment...";
-    dialog().showModal();
-    htmx.ajax("GET", link.href, { target: body, swap: "innerHTML" });
-  }
-  function settleDialog(body) {
-    const title = $("h1, h2", body);
-    if (title) {
-      title.id = "dialog-title";
-      dialog().setAttribute("aria-labelledby", "dialog-title");
-    }
-    const wrong = $(".message.is-bad, [aria-invalid=true]", body);
-    const first = wrong || $("textarea, input:not([type=hidden]), select, button", body);
-    if (!first) return;
-    if (wrong) wrong.tabIndex = -1;
-    first.focus();
-  }
-
   /* A button whose words end with what is chosen above it. */
   function followChoices(within = document) {
     for (const button of within.querySelectorAll("button[data-follows]")) {
@@ -99,6 +78,25 @@
     return Boolean(step) || event.key === "Escape";
   }
 
+  /* Copying: browsers offer their clipboard over https only; elsewhere the text is selected, and copied the old way. */
+  async function copy(button) {
+    const from = $(button.dataset.copy);
+    const told = button.parentElement.querySelector(".copied") || document.createElement("span");
+    told.className = "copied soft";
+    told.setAttribute("role", "status");
+    button.after(" ", told);
+    told.textContent = (await hasCopied(from)) ? "Copied" : "Selected: press Ctrl+C";
+  }
+  async function hasCopied(from) {
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      return true;
+    } catch {
+      getSelection().selectAllChildren(from);
+      return document.execCommand("copy");
+    }
+  }
+
   /* Keys. */
   const PLACES = { f: "/", m: "/models/", s: "/servers/", r: "/rollouts/", a: "/audit/" };
   let isGoing = false;
@@ -122,20 +120,12 @@
   }
 
   function onClick(event) {
-    const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-    const link = event.target.closest("a[data-dialog]");
-    if (link && plain && dialog()) {
-      event.preventDefault();
-      openForm(link);
-    } else if (event.target.closest("[data-switch-theme]")) {
+    if (event.target.closest("[data-switch-theme]")) {
       switchTheme();
     } else if (event.target.closest("[data-show-keys]")) {
       $("#keys").showModal();
-    } else if (event.target.closest("[data-close]") && event.target.closest("dialog")) {
-      event.preventDefault();
-      event.target.closest("dialog").close();
     } else if (event.target.closest("[data-copy]")) {
-      navigator.clipboard?.writeText($(event.target.closest("[data-copy]").dataset.copy).textContent);
+      copy(event.target.closest("[data-copy]"));
     }
     const menu = $(".who details[open]");
     if (menu && !menu.contains(event.target)) menu.open = false;
@@ -149,8 +139,6 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     tellTimes(event.target);
     followChoices(event.target);
-    const isPreview = event.target.closest?.(".preview");
-    if (dialog()?.open && dialog().contains(event.target) && !isPreview) settleDialog(event.target);
   });
   document.addEventListener("DOMContentLoaded", () => {
     tellTheme();

@@ -4,7 +4,7 @@
 (() => {
   const asked = new WeakMap();
   const failures = new Map();
-  let kept = null;
+  const kept = new Map();
 
   function poll(now = performance.now()) {
     if (document.hidden) return;
@@ -36,16 +36,17 @@
     };
   }
   function restore(target) {
-    if (!kept) return;
-    for (const one of target.querySelectorAll("details")) if (kept.open.has(keyOf(one))) one.open = kept.open.get(keyOf(one));
+    const was = kept.get(target.id);
+    if (!was) return;
+    kept.delete(target.id);
+    for (const one of target.querySelectorAll("details")) if (was.open.has(keyOf(one))) one.open = was.open.get(keyOf(one));
     for (const one of target.querySelectorAll(".scroll, pre")) {
-      const at = kept.scrolled.get(keyOf(one));
+      const at = was.scrolled.get(keyOf(one));
       if (at) [one.scrollLeft, one.scrollTop] = at;
     }
-    const again = kept.focus ? target.querySelector(kept.focus) : [...target.querySelectorAll("details")].find((one) => kept.summary && keyOf(one) === kept.summary)?.firstElementChild;
+    const again = was.focus ? target.querySelector(was.focus) : [...target.querySelectorAll("details")].find((one) => was.summary && keyOf(one) === was.summary)?.firstElementChild;
     if (again) again.focus({ preventScroll: true });
-    if (scrollY !== kept.page) scrollTo({ top: kept.page, behavior: "instant" });
-    kept = null;
+    if (scrollY !== was.page) scrollTo({ top: was.page, behavior: "instant" });
   }
 
   function say(text) {
@@ -57,8 +58,10 @@
     region.append(message);
     setTimeout(() => message.remove(), 12000);
   }
-  function tellStale(isStale) {
+  /* One part that answers says nothing of another that does not. */
+  function tellStale() {
     const note = document.getElementById("stale");
+    const isStale = [...failures].some(([id, times]) => times > 0 && document.getElementById(id));
     if (note) note.hidden = !isStale;
   }
 
@@ -70,7 +73,7 @@
       if (xhr.status === 200) location.reload(); /* signed out meanwhile: the page asks to sign in */
       return;
     }
-    if (xhr.status === 200) kept = keep(target);
+    if (xhr.status === 200) kept.set(target.id, keep(target));
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     const element = document.getElementById(event.detail.target?.id) || event.target;
@@ -86,7 +89,7 @@
     if (!element.matches?.("[data-live]")) return;
     const isWell = event.detail.xhr.status === 200 || event.detail.xhr.status === 304;
     failures.set(element.id, isWell ? 0 : (failures.get(element.id) || 0) + 1);
-    tellStale(!isWell);
+    tellStale();
   });
   document.addEventListener("visibilitychange", () => poll());
   document.addEventListener("DOMContentLoaded", () => setInterval(poll, 250));

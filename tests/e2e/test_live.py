@@ -7,13 +7,20 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from apps.deployments.models import Rollout
-from tests.factories.fleets import FleetRows
+from tests.factories.fleets import FleetRows, break_things
 
 pytestmark = pytest.mark.e2e
 SOON_MS = 15_000
 HIDE = """(is_hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => is_hidden });
     document.dispatchEvent(new Event("visibilitychange"));
+}"""
+ALL_AT_ONCE = """() => {
+    htmx.config.defaultSettleDelay = 1000;
+    for (const part of document.querySelectorAll("[data-live]")) {
+        part.dataset.was = "asked";
+        htmx.trigger(part, "poll");
+    }
 }"""
 
 
@@ -45,6 +52,44 @@ def test_a_page_that_nobody_answers_says_so_and_comes_back(page: Page) -> None:
     line.set_offline(False)
 
     expect(page.locator("#stale")).to_be_hidden(timeout=SOON_MS)
+
+
+def test_a_part_that_answers_does_not_hide_that_another_does_not(rows: FleetRows, opened: Callable[..., Page]) -> None:
+    page = opened("/servers/prod-1/")
+    page.route("**/*part=server*", lambda route: route.abort())
+    expect(page.locator("#stale")).to_be_visible(timeout=SOON_MS)
+
+    with page.expect_response(lambda response: "part=facts" in response.url):
+        page.evaluate("htmx.trigger('[data-live][id$=facts]', 'poll')")
+
+    expect(page.locator("#stale")).to_be_visible()
+
+
+def test_what_was_opened_stays_open_when_several_parts_move_at_once(
+    rows: FleetRows, opened: Callable[..., Page]
+) -> None:
+    break_things(rows)
+    page = opened("/servers/prod-2/")
+    page.locator("#live-server details.reason summary").first.click()
+    # No part says what it knows, so each is sent whole; all of them settle together.
+    page.route("**/*&updated=*", lambda route: route.continue_(url=route.request.url.split("&updated=")[0]))
+
+    page.evaluate(ALL_AT_ONCE)
+
+    expect(page.locator("#live-server[data-was]")).to_have_count(0, timeout=SOON_MS)
+    expect(page.locator("#live-server details.reason").first).to_have_attribute("open", "")
+
+
+def test_the_head_of_a_long_table_stays_in_sight(rows: FleetRows, opened: Callable[..., Page]) -> None:
+    for number in range(60):
+        rows.server(f"more-{number:02}", "prod")
+    page = opened("/servers/", viewport={"width": 1440, "height": 700})
+    last = page.locator("#servers-scroll tbody tr").last
+
+    last.scroll_into_view_if_needed()
+
+    expect(last).to_be_in_viewport()
+    expect(page.get_by_role("columnheader", name="Environment")).to_be_in_viewport(ratio=1)
 
 
 def test_a_step_is_seen_within_moments_without_a_reload_and_the_menu_stays_open(page: Page) -> None:

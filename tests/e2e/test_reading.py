@@ -84,6 +84,18 @@ def test_times_are_relative_and_the_absolute_is_on_hover(rows: FleetRows, opened
     assert "20" in (told.get_attribute("title") or "")
 
 
+def test_what_is_copied_is_told_over_plain_http_too(opened: Callable[..., Page]) -> None:
+    page = opened("/tokens/issue/")
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.get_by_label("Name").fill("ci")
+    page.get_by_role("button", name="Issue").click()
+
+    page.get_by_role("button", name="Copy").click()
+
+    expect(page.locator(".copied")).to_have_text("Copied")
+    assert page.evaluate("getSelection().toString()") == page.locator("#secret").text_content()
+
+
 def test_an_upload_shows_its_bytes_and_leads_to_the_version(
     rows: FleetRows, opened: Callable[..., Page], settings: Settings, tmp_path: Path
 ) -> None:
