@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from apps.serving import backends
-from apps.serving.preflight import LiveMember, PythonSource, ServerFacts, Subject
+from apps.serving.preflight import LiveMember, PythonSource, ServerFacts, SharedElsewhere, Subject
 
 Manifest = Sequence[Mapping[str, Any]]
 
@@ -28,6 +28,7 @@ def subject_of(
     inspection: Mapping[str, Any],
     *,
     members: Mapping[str, LiveMember] | None = None,
+    shared: tuple[SharedElsewhere, ...] | None = None,
     server: ServerFacts | None = None,
 ) -> Subject:
     """What the rules look at."""
@@ -37,6 +38,7 @@ def subject_of(
         files=None if files is None else sizes_of(files),
         source=_source(inspection.get("source")),
         members=members,
+        shared=shared,
         server=server,
     )
 
@@ -44,6 +46,21 @@ def subject_of(
 def sizes_of(files: Manifest) -> dict[str, int]:
     """Bytes by path."""
     return {str(line["path"]): int(line["size_bytes"]) for line in files}
+
+
+def shared_otherwise(files: Manifest, placed: Mapping[int, Manifest]) -> tuple[SharedElsewhere, ...]:
+    """The shared files of which a placed version (by number) has other content."""
+    own = _shared(files)
+    return tuple(
+        SharedElsewhere(path.removeprefix("shared/"), number)
+        for number, others in placed.items()
+        for path, digest in _shared(others).items()
+        if own.get(path, digest) != digest
+    )
+
+
+def _shared(files: Manifest) -> dict[str, str]:
+    return {str(line["path"]): str(line["sha256"]) for line in files if str(line["path"]).startswith("shared/")}
 
 
 def _source(kept: Mapping[str, Any] | None) -> PythonSource | None:

@@ -51,13 +51,28 @@ class LiveMember:
     document: Mapping[str, Any]
     versions: frozenset[int]
 
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The models it calls, when it is an ensemble itself."""
+        steps = self.document.get("ensemble_scheduling", {}).get("step", ())
+        return tuple(str(step.get("model_name", "")) for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedElsewhere:
+    """A file beside the version directories that two versions of a model have, of other content in each."""
+
+    path: str
+    version: int
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A version as rules see it, and the server it would go to, if any.
 
     `files` are sizes by path relative to the model's directory, the version's own under `version/`.
-    `members` are the models that are placed beside it by name, None where nobody looked.
+    `members` are the models that are placed beside it by name, and those they call; `shared` the files in which it
+    differs from versions that are placed there. None where nobody looked.
     """
 
     model: str
@@ -65,6 +80,7 @@ class Subject:
     files: Mapping[str, int] | None = None
     source: PythonSource | None = None
     members: Mapping[str, LiveMember] | None = None
+    shared: tuple[SharedElsewhere, ...] | None = None
     server: ServerFacts | None = None
 
     @property

@@ -1,7 +1,7 @@
 """Preflight: a version held against every server it would go to, from what is already known. Nothing is asked."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Q
 from apps.deployments.models import Placement
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion, Server
-from apps.registry.inspection import subject_of
+from apps.registry.inspection import Manifest, shared_otherwise, subject_of
 from apps.registry.models import Version
 from apps.serving import backends
 from apps.serving.preflight import Finding, LiveMember, ServerFacts, Severity
@@ -43,8 +43,11 @@ def report(version: Version, environment: str, servers: Sequence[Server] | None 
     members = _members(version, environment) if version.config.get("ensemble_scheduling") else None
     files = version.artifact.files if version.artifact else None
     found: dict[Finding, None] = {}
+    shared = shared_otherwise(files or (), _placed_files(version, environment))
     for facts in (None, *server_facts(chosen)):
-        subject = subject_of(version.model.name, config, files, version.inspection, members=members, server=facts)
+        subject = subject_of(
+            version.model.name, config, files, version.inspection, members=members, shared=shared, server=facts
+        )
         found |= dict.fromkeys(config_format.examine(subject))
     order = list(Severity)
     findings = sorted(found, key=lambda one: (order.index(one.severity), one.server))
@@ -103,10 +106,27 @@ def _missing_backends(servers: Sequence[Server]) -> Mapping[int, set[str]]:
     return found
 
 
+def _placed_files(version: Version, environment: str) -> dict[int, Manifest]:
+    """What the model's other versions that are placed there are made of, by number."""
+    placed = Placement.objects.filter(environment__name=environment, model=version.model_id)
+    is_placed = Q(pk__in=placed.values("active")) | Q(pk__in=placed.values("standby"))
+    others = Version.objects.filter(is_placed, artifact__isnull=False).exclude(pk=version.pk)
+    return dict(others.values_list("number", "artifact__files"))
+
+
 def _members(version: Version, environment: str) -> dict[str, LiveMember]:
-    """The models that the ensemble calls, as they are placed in the environment or seen ready there."""
-    steps = version.config["ensemble_scheduling"].get("step", ())
-    names = {str(step.get("model_name", "")) for step in steps}
+    """The models that the ensemble calls, and those that they call, as they are in the environment."""
+    members: dict[str, LiveMember] = {}
+    names = {str(step.get("model_name", "")) for step in version.config["ensemble_scheduling"].get("step", ())}
+    while names:
+        found = _live(names, environment)
+        members |= found
+        names = {name for member in found.values() for name in member.calls} - members.keys()
+    return members
+
+
+def _live(names: Collection[str], environment: str) -> dict[str, LiveMember]:
+    """The models of these names as they are placed in the environment or seen ready there."""
     placed = Placement.objects.select_related("model", "active", "standby").filter(
         Q(active__isnull=False), environment__name=environment, model__name__in=names
     )

@@ -141,6 +141,33 @@ def test_an_ensemble_needs_its_members_live_there_and_of_the_right_types(rows: F
     assert right == set()
 
 
+def test_an_ensemble_that_its_member_calls_again_is_refused(rows: FleetRows) -> None:
+    ensemble = configure(rows, 2, **ENSEMBLE)
+    for name, called in (("scale", "resize"), ("resize", "digits")):
+        rows.model(name)
+        rows.version(name, 4, config={**ENSEMBLE, "ensemble_scheduling": {"step": [{"model_name": called}]}})
+        rows.placed(name, "prod", 4)
+
+    found = selectors.report(ensemble, "prod").of(Severity.ERROR)
+
+    assert [one.rule for one in found if "circle" in one.rule] == ["member-circle"]
+    assert "'digits' calls 'scale' calls 'resize' calls 'digits'" in [one.message for one in found][-1]
+
+
+def test_a_shared_file_of_other_content_than_the_placed_version_has_is_told_before_anything_moves(
+    rows: FleetRows,
+) -> None:
+    version = configure(rows, 2)
+    for number, digest in ((1, "a" * 64), (2, "b" * 64)):
+        artifact = rows.versions["digits", number].artifact
+        assert artifact is not None
+        artifact.files = [*artifact.files, {"path": "shared/labels.txt", "size_bytes": 2, "sha256": digest}]
+        artifact.save()
+
+    with pytest.raises(PreflightFailed, match=r"'labels\.txt' beside config\.pbtxt has other content in version 1"):
+        promote(version)
+
+
 def test_a_member_that_serves_outside_conch_counts_as_there(rows: FleetRows) -> None:
     rows.observed("prod-1", "scale", 1)
 
@@ -176,5 +203,5 @@ def test_the_number_of_queries_does_not_grow_with_the_servers(
     version = configure(rows, 2)
     servers = list(fleet.servers_for_rollouts("prod"))
 
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         selectors.report(version, "prod", servers)

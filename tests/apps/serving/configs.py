@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from apps.serving.backends.triton.config import CONFIG
-from apps.serving.preflight import LiveMember, ServerFacts
+from apps.serving.preflight import LiveMember, ServerFacts, SharedElsewhere
 
 PYTHON = 'backend: "python"\n'
 INPUT = 'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]\n'
@@ -45,6 +45,7 @@ class Config:
     breaks: tuple[str, ...] = ()
     files: Mapping[str, int] = field(default_factory=lambda: {"version/model.py": 10})
     members: Mapping[str, LiveMember] | None = None
+    shared: tuple[SharedElsewhere, ...] | None = None
     server: ServerFacts | None = None
     live: bool | None = None
 
@@ -59,6 +60,11 @@ def member(*, dims: str = "[ 4 ]", datatype: str = "TYPE_FP32", batch: int = 0, 
         f'output [ {{ name: "y" data_type: TYPE_FP32 dims: [ 4 ] }} ]'
     )
     return LiveMember(CONFIG.parse(text).document, frozenset({3}))
+
+
+def calling(*names: str) -> LiveMember:
+    """An ensemble that calls these, live in version 3."""
+    return LiveMember({"ensemble_scheduling": {"step": [{"model_name": name} for name in names]}}, frozenset({3}))
 
 
 T1 = ServerFacts("t1", version="2.51.0")
@@ -108,6 +114,7 @@ CLEAN: tuple[Config, ...] = (
     Config("plan", PLAN + 'instance_group { kind: KIND_GPU gpus: [ 0 ] profile: "1" } input { name: "s" data_type: TYPE_INT32 dims: [ 1 ] is_shape_tensor: true }', files=PLAN_FILES),
     Config("another file's name", BASE + 'default_model_filename: "serve.py"', files={"version/serve.py": 1}),
     Config("pipeline", ensemble(step("a", "x", "t"), step("b", "t", "y"))),
+    Config("calls an ensemble that calls another", ensemble(step("a", "x", "y")), members={"a": calling("b", "b"), "b": member()}),
     Config("pipeline with members", ensemble(step("a", "x", "t"), step("b", "t", "y")), members={"a": member(), "b": member(dims="[ -1 ]")}),
     Config("fan out", ensemble(step("a", "x", "t"), step("b", "x", "u"), """step { model_name: "c" model_version: 1
         input_map { key: "p" value: "t" } input_map { key: "q" value: "u" } output_map { key: "y" value: "y" } }""")),
@@ -197,6 +204,8 @@ REFUSED: tuple[Config, ...] = (
     Config("member without that input", ensemble(step("a", "x", "y").replace('key: "x"', 'key: "z"')), ("member-maps", "member-maps"), members={"a": member()}),
     Config("member with another type", ensemble(step("a", "x", "y")), ("member-types",), members={"a": member(datatype="TYPE_FP16")}),
     Config("member with other dims", ensemble(step("a", "x", "y")), ("member-types",), members={"a": member(dims="[ 5 ]")}),
+    Config("calls itself by way of another", ensemble(step("a", "x", "y")), ("member-circle",), members={"a": calling("c", "b"), "b": calling("demo"), "c": member()}),
+    Config("shared file of other content", BASE, ("shared-file",), shared=(SharedElsewhere("labels.txt", 1),)),
     Config("member with smaller batches", ensemble(step("a", "x", "y"), more="max_batch_size: 8\n"), ("member-batch",), members={"a": member(batch=4)}),
     Config("ensemble with a runtime", ensemble(step("a", "x", "y"), more='runtime: "libx.so"\n'), ("ensemble-runtime",)),
     Config("huge warm-up", BASE + WARMUP % "data_type: TYPE_FP32 dims: [ 1000000, 1000000 ] zero_data: true", ("warmup-size", "warmup-inputs", "warmup-unused")),

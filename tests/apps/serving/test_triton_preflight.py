@@ -17,7 +17,9 @@ from tests.factories.triton_models import TRIVIAL
 
 def subject(config: Config) -> Subject:
     document = CONFIG.parse(config.text).document
-    return Subject("demo", document, files=config.files, members=config.members, server=config.server)
+    return Subject(
+        "demo", document, files=config.files, members=config.members, shared=config.shared, server=config.server
+    )
 
 
 @pytest.mark.parametrize("config", EVERY, ids=str)
@@ -39,7 +41,8 @@ def test_the_severity_of_the_worst_finding_is_that_of_its_table() -> None:
 
 def test_there_are_at_least_sixty_configurations_that_pass_and_that_do_not_and_no_two_are_the_same() -> None:
     told = {
-        subject(config).document.__repr__() + str((config.files, config.members, config.server)) for config in EVERY
+        subject(config).document.__repr__() + str((config.files, config.members, config.shared, config.server))
+        for config in EVERY
     }
 
     assert len(told) == len({config.name for config in EVERY}) == len(EVERY) >= 100

@@ -79,6 +79,11 @@ def _stub(subject: Subject) -> Iterator[Fault]:
         yield Fault(f"the model brings its own {STUB}: it must fit the server's release and its Python", "backend")
 
 
+def _shared(subject: Subject) -> Iterator[Fault]:
+    for file in subject.shared or ():
+        yield Fault(f"{shown(file.path)} beside config.pbtxt has other content in version {file.version}, placed there")
+
+
 def _runtime(subject: Subject) -> Iterator[Fault]:
     platform = subject.get("platform", "")
     if subject.get("runtime") and platform == ENSEMBLE:
@@ -165,6 +170,15 @@ RULES = (
         "A stub of another release speaks another protocol with the server and fails the load.",
         "Build it for the release the servers run.",
         _stub,
+    ),
+    Rule(
+        "shared-file",
+        Severity.ERROR,
+        "A file beside config.pbtxt is the same in every version.",
+        "All versions of a model read it: another content would change the one that serves, and is not published.",
+        "Put the file into the version directory.",
+        _shared,
+        needs=("shared",),
     ),
     Rule(
         "ensemble-runtime",

@@ -83,6 +83,20 @@ def _kinds(subject: Subject) -> Iterator[Fault]:
                     yield Fault(f"{shown(tensor)}: {_said(first)}, {_said(declared[key])}", f"{STEPS}.{field}")
 
 
+def _circles(subject: Subject) -> Iterator[Fault]:
+    """Ways from the ensemble through others back to itself; a step that calls it outright is another rule's."""
+    waiting: list[tuple[str, ...]] = [(subject.model, str(step.get("model_name"))) for step in steps(subject)]
+    seen: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        if path[-1] == subject.model and len(path) > 2:  # noqa: PLR2004 - itself, another, itself
+            yield Fault(" calls ".join(map(shown, path)), STEPS)
+        elif path[-1] not in seen:
+            seen.add(path[-1])
+            member = (subject.members or {}).get(path[-1])
+            waiting += [(*path, name) for name in (member.calls if member else ())]
+
+
 def _declared(document: Mapping[str, Any], sides: Sequence[str], says: str) -> Iterator[tuple[str, Kind]]:
     batch = (VARIABLE,) if document.get("max_batch_size", 0) > 0 else ()
     for side in sides:
@@ -136,6 +150,15 @@ RULES = (
         "The server refuses the ensemble: it could not pass its batches on.",
         "Lower the ensemble's max_batch_size, or raise the member's.",
         _batches,
+        needs=("members",),
+    ),
+    Rule(
+        "member-circle",
+        Severity.ERROR,
+        "No ensemble calls itself by way of another.",
+        "A request would go round for ever, and each of them would wait for the other at its load.",
+        "Take one of the steps out of the circle.",
+        _circles,
         needs=("members",),
     ),
     Rule(
