@@ -1,12 +1,11 @@
 """What must not go live again, and where."""
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 
 from apps.deployments import plan
 from apps.deployments.errors import BanUnknown
-from apps.deployments.models import Ban, Placement, Rollout
+from apps.deployments.models import Ban, Placement
 from apps.deployments.selectors.placements import without_large
-from apps.fleet.models import ObservedVersion, Server
 from apps.registry.models import Version
 
 
@@ -19,36 +18,6 @@ def bans(*, environment: str = "", model: str = "", active: bool | None = None) 
     if active is not None:
         found = found.filter(lifted_at__isnull=active)
     return found.order_by("-pk")
-
-
-def banned_servers() -> list[tuple[Placement, Server]]:
-    """Servers last seen with a banned version ready, each with its placement; two queries, whatever the fleet's size.
-
-    Not while something moves there, and not on the word of a look that is older than the last change.
-    """
-    in_force = Ban.objects.filter(lifted_at=None, placement__active__isnull=False)
-    in_force = in_force.exclude(version=F("placement__active"))
-    changed = Rollout.objects.filter(placement=OuterRef("placement")).order_by(F("finished_at").desc(nulls_first=True))
-    in_force = in_force.annotate(quiet_since=Subquery(changed.values("finished_at")[:1]))
-    rows = in_force.select_related(
-        "placement__environment", "placement__model", "placement__active", "placement__overlay", "version"
-    )
-    wanted = {
-        (ban.placement.environment_id, ban.placement.model.name, ban.version.number): ban
-        for ban in rows
-        if ban.quiet_since is not None
-    }
-    if not wanted:
-        return []
-    seen = ObservedVersion.objects.filter(
-        state="READY", model__in={key[1] for key in wanted}, version__in={key[2] for key in wanted}
-    ).filter(server__state="active", server__observation__is_reachable=True)
-    found = []
-    for row in seen.select_related("server__observation", "server__environment"):
-        ban = wanted.get((row.server.environment_id, row.model, row.version))
-        if ban is not None and (row.server.observation.seen_at or ban.at) > ban.quiet_since:
-            found.append((ban.placement, row.server))
-    return found
 
 
 def get_ban(ban_id: int) -> Ban:

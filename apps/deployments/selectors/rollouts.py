@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Count, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.common.due import is_due, is_free
 from apps.deployments.errors import RolloutUnknown, RunUnknown
-from apps.deployments.models import Placement, Rollout, Run, StepRun
+from apps.deployments.models import Placement, PlacementChange, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, MOVING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
 
+# Kinds that leave the same version live.
+MOVES_NOTHING = (RolloutKind.RETIRE, RolloutKind.RECONFIGURE, RolloutKind.HEAL)
 DIRECTIONS = (RunDirection.FORWARD, RunDirection.SETTLE, RunDirection.REVERT)
 TROUBLE = (RunState.FAILED, RunState.RUNNING, RunState.CANCELLED)
 
@@ -167,7 +169,13 @@ def expired_standbys(now: datetime) -> list[Placement]:
 
 
 def last_live(placement: Placement) -> Rollout | None:
-    """The rollout that made the active version live."""
-    made = rollouts().filter(placement=placement, to_version=placement.active, state=RolloutState.SUCCEEDED)
-    moves_nothing = (RolloutKind.RETIRE, RolloutKind.RECONFIGURE, RolloutKind.HEAL)
-    return made.exclude(kind__in=moves_nothing).first()
+    """The rollout that made the active version live, on some servers at least; not one that moved no pointer."""
+    made = rollouts().filter(went_live(), placement=placement, to_version=placement.active)
+    return made.exclude(kind__in=MOVES_NOTHING).exclude(from_version=F("to_version")).first()
+
+
+def went_live() -> Q:
+    """Rollouts that moved what they were to move: one that failed on some servers has done so for the others."""
+    return Q(state=RolloutState.SUCCEEDED) | Q(
+        Exists(PlacementChange.objects.filter(rollout=OuterRef("pk"), what="done"))
+    )

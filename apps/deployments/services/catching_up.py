@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from apps.common.actor import CLOCK
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import banned_servers
+from apps.deployments.selectors.left_behind import left_behind
 from apps.deployments.services.beginning import begin
 from apps.deployments.states import RolloutKind
 from apps.fleet.models import Server
@@ -17,12 +17,13 @@ AGAIN = timedelta(seconds=60)
 
 
 def catch_up(*, now: datetime) -> list[Rollout]:
-    """Roll back every server that was just seen serving a version that is banned there; what has begun.
+    """Roll back every server that was just seen serving what is banned there or was rolled back without it.
 
-    Only what a rollback left behind is touched, so the hold it set does not stand in the way: this is that rollback.
+    Tells what has begun. Only what a rollback left behind is touched, so the hold it set does not stand in the way:
+    this is that rollback.
     """
     astray: dict[Placement, list[Server]] = defaultdict(list)
-    for placement, server in banned_servers():
+    for placement, server in left_behind():
         astray[placement].append(server)
     begun = [_roll_back(placement, servers) for placement, servers in astray.items() if _is_due(placement, now=now)]
     return [rollout for rollout in begun if rollout is not None]

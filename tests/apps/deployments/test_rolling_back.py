@@ -12,7 +12,7 @@ from apps.deployments import errors, selectors, services
 from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run, StepRun
 from apps.deployments.services.turning import turn_back
 from apps.deployments.states import RunState
-from apps.fleet.models import Server
+from apps.fleet.models import Observation, Server
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import passed_shadow, went_live
 
@@ -64,6 +64,64 @@ def test_a_freeze_window_that_stops_promotions_stops_no_rollback(rows: FleetRows
 
     assert rollout.state == "succeeded"
     assert selectors.get_placement("prod", "digits").active == rows.versions["digits", 1]
+
+
+def test_a_server_that_was_brought_right_afterwards_does_not_hide_the_way_back(rows: FleetRows) -> None:
+    rows.rollout("digits", "prod", 1, 2)
+    live(rows)
+    rows.rollout("digits", "prod", 2, 2, kind="rollback", actor="conch")
+
+    assert selectors.last_live(selectors.get_placement("prod", "digits")) is not None
+    assert services.roll_back(COMMAND, **PROD, reason="slow").to_version == rows.versions["digits", 1]
+
+
+def test_after_a_rollback_that_one_server_did_not_follow_the_next_goes_no_version_further(rows: FleetRows) -> None:
+    rows.rollout("digits", "prod", 3, 1)
+    rows.rollout("digits", "prod", 1, 2)
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="slow")
+    rollout.runs.filter(position=1).update(state="failed", finished_at=timezone.now(), error={"code": "load_refused"})
+
+    assert ended(rollout).state == "failed"
+    with pytest.raises(errors.NothingToRollBackTo, match="just rolled it back"):
+        services.roll_back(COMMAND, **PROD, reason="slow")
+
+
+def back_again(rows: FleetRows, server: str) -> list[str]:
+    """The servers that follow once this one was seen again, with what it had."""
+    later = timezone.now() + timedelta(seconds=1)
+    Observation.objects.filter(server__name=server).update(is_reachable=True, at=later, seen_at=later)
+    begun = services.catch_up(now=later)
+    return [run.server.name for rollout in begun for run in rollout.runs.select_related("server")]
+
+
+def test_a_server_that_was_down_follows_a_rollback_that_bans_nothing(rows: FleetRows) -> None:
+    live(rows)
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+    rollout = ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
+
+    assert rollout.plan["left_out"] == ["prod-2"]
+    assert back_again(rows, "prod-2") == ["prod-2"]
+    assert not Ban.objects.exists()
+
+
+def test_a_server_that_failed_to_go_back_follows_and_one_that_went_back_is_left_alone(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False)
+    rollout.runs.filter(server__name="prod-2").update(state="failed", error={"code": "server_unreachable"})
+    ended(rollout)
+
+    assert back_again(rows, "prod-1") == []
+    assert back_again(rows, "prod-2") == ["prod-2"]
+
+
+def test_what_went_live_again_since_is_nothing_that_was_left_behind(rows: FleetRows) -> None:
+    live(rows)
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+    ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
+    ended(services.promote(COMMAND, **PROD, version=2, confirm=["hold"], skip=["prod-2"]))
+
+    assert back_again(rows, "prod-2") == []
 
 
 def test_a_banned_version_is_refused_with_who_and_why_until_the_ban_is_lifted(rows: FleetRows) -> None:

@@ -1,0 +1,106 @@
+"""Servers on which a rollback left what it went away from: they were down, or did not follow."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, OuterRef, QuerySet, Subquery
+
+from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run
+from apps.deployments.states import RolloutKind, RunDirection, RunState
+from apps.fleet.models import ObservedVersion, Server
+
+# Environment, model and version, as servers are seen with them.
+Key = tuple[int, str, int]
+
+_STANDS_ON = ("placement__environment", "placement__model", "placement__active", "placement__overlay")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A version that must not serve in a placement where nothing has moved since; on `servers` alone, or on any."""
+
+    placement: Placement
+    quiet_since: datetime
+    servers: frozenset[str] | None = None
+
+
+def left_behind() -> list[tuple[Placement, Server]]:
+    """Servers last seen with a version ready that is banned there, or that the last rollback did not take from them.
+
+    Each with its placement; a few queries, whatever the fleet's size. Not while something moves there, and not on the
+    word of a look that is older than the last change.
+    """
+    wanted: Mapping[Key, _Sought] = {**dict(_rolled_back()), **dict(_banned())}
+    if not wanted:
+        return []
+    seen = ObservedVersion.objects.filter(
+        state="READY", model__in={key[1] for key in wanted}, version__in={key[2] for key in wanted}
+    ).filter(server__state="active", server__observation__is_reachable=True)
+    found = {}
+    for row in seen.select_related("server__observation", "server__environment"):
+        sought, seen_at = (
+            wanted.get((row.server.environment_id, row.model, row.version)),
+            row.server.observation.seen_at,
+        )
+        is_meant = sought is not None and (sought.servers is None or row.server.name in sought.servers)
+        if sought is not None and is_meant and seen_at is not None and seen_at > sought.quiet_since:
+            found[sought.placement.pk, row.server_id] = (sought.placement, row.server)
+    return list(found.values())
+
+
+def _banned() -> Iterator[tuple[Key, _Sought]]:
+    in_force = Ban.objects.filter(lifted_at=None, placement__active__isnull=False)
+    in_force = in_force.exclude(version=F("placement__active")).select_related(*_STANDS_ON, "version")
+    for ban in _with_quiet(in_force):
+        if ban.quiet_since is not None:
+            yield _key(ban.placement, ban.version.number), _Sought(ban.placement, ban.quiet_since)
+
+
+def _rolled_back() -> Iterator[tuple[Key, _Sought]]:
+    """What the last rollback of each placement went away from, on the servers that did not follow."""
+    newest = PlacementChange.objects.filter(placement=OuterRef("placement"), what="done").order_by("-pk")
+    newest = newest.exclude(rollout__kind=RolloutKind.RETIRE)
+    last = Rollout.objects.filter(kind=RolloutKind.ROLLBACK, to_version=F("placement__active"))
+    last = last.annotate(newest=Subquery(newest.values("rollout")[:1])).filter(pk=F("newest"))
+    rollouts = list(_with_quiet(last.select_related(*_STANDS_ON)))
+    failed, gone_from = _not_followed(rollouts), _gone_from(rollouts)
+    for rollout in rollouts:
+        servers = failed.get(rollout.pk, frozenset()) | set(rollout.plan.get("left_out", ()))
+        if servers and rollout.quiet_since is not None:
+            sought = _Sought(rollout.placement, rollout.quiet_since, servers)
+            yield from ((_key(rollout.placement, number), sought) for number in gone_from[rollout.pk])
+
+
+def _with_quiet(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Each with since when nothing moves in its placement; None while something does."""
+    changed = Rollout.objects.filter(placement=OuterRef("placement")).order_by(F("finished_at").desc(nulls_first=True))
+    annotated: QuerySet[Any] = rows.annotate(quiet_since=Subquery(changed.values("finished_at")[:1]))
+    return annotated
+
+
+def _key(placement: Placement, number: int) -> Key:
+    return placement.environment_id, placement.model.name, number
+
+
+def _not_followed(rollouts: list[Rollout]) -> Mapping[int, frozenset[str]]:
+    """By rollout, the servers that it did not bring there."""
+    runs = Run.objects.filter(rollout__in=rollouts, direction=RunDirection.FORWARD).exclude(state=RunState.SUCCEEDED)
+    found: dict[int, frozenset[str]] = {}
+    for rollout_id, server in runs.values_list("rollout", "server__name"):
+        found[rollout_id] = found.get(rollout_id, frozenset()) | {server}
+    return found
+
+
+def _gone_from(rollouts: list[Rollout]) -> Mapping[int, set[int]]:
+    """By rollout, the versions that it went away from: what was live, and what it took over from was bringing."""
+    found: dict[int, set[int]] = {rollout.pk: set() for rollout in rollouts}
+    gone_to = {rollout.pk: rollout.to_version_id for rollout in rollouts}
+    was_live = Rollout.objects.filter(pk__in=found).values_list("pk", "from_version", "from_version__number")
+    was_coming = Rollout.objects.filter(superseded_by__in=found)
+    coming = was_coming.values_list("superseded_by", "to_version", "to_version__number")
+    for rollout_id, version_id, number in (*was_live, *coming):
+        if rollout_id is not None and number is not None and version_id != gone_to[rollout_id]:
+            found[rollout_id].add(number)
+    return found
