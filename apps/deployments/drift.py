@@ -97,7 +97,14 @@ def _of_model(model: str, wanted: Desired, seen: Mapping[int, Sight]) -> Iterato
         if kind is not None:
             yield Difference(model, version, kind, sight.reason)
     for version in extra:
-        yield Difference(model, version, K.EXTRA)
+        yield _unasked(model, version, wanted.active)
+
+
+def _unasked(model: str, version: int, active: int | None) -> Difference:
+    """An unversioned request goes to the highest version loaded: above the active one it gets them all."""
+    if active is None or version < active:
+        return Difference(model, version, K.EXTRA)
+    return Difference(model, version, K.WRONG_SET, f"loaded above {active}, so clients get it instead")
 
 
 def _kind(sight: Sight, *, has_extra: bool) -> DriftKind | None:

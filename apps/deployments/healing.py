@@ -14,6 +14,7 @@ MOST_PER_SERVER = 4
 RESTART = "only a restart of this server ends it; its other models serve meanwhile, and then it heals by itself"
 ONLY_TOLD = "Conch did not load it and does not unload it: it only tells"
 IN_THE_WAY = "a version that nobody asked for is loaded beside it, and loading would drop that: unload it first"
+ABOVE = "a version that Conch did not place answers instead of the active one, which serves too: unload or promote it"
 NO_ANSWER = "nothing can be done until the server answers"
 SWITCHED_OFF = "self-healing is off in this environment: use Reconcile now"
 ITS_TURN = "other models of this server are being loaded first"
@@ -67,11 +68,9 @@ def decide(cases: Sequence[Case], *, under_way: Mapping[int, int], now: datetime
 
 
 def _decide(case: Case, *, ill: Collection[tuple[int, str]], now: datetime) -> Decision:
-    hopeless = _hopeless(case.kinds)
-    if hopeless or case.refusal:
-        return Decision(case, hopeless or case.refusal)
-    if DriftKind.EXTRA in case.kinds and case.serves_active:
-        return Decision(case, IN_THE_WAY)
+    why_not = _hopeless(case.kinds) or case.refusal or _dropping(case)
+    if why_not:
+        return Decision(case, why_not)
     if not case.heals_itself and not case.is_asked:
         return Decision(case, SWITCHED_OFF)
     missing = sorted(member for member in case.members if (case.server_id, member) in ill)
@@ -92,6 +91,15 @@ def _hopeless(kinds: frozenset[str]) -> str:
     if kinds & HEALABLE:
         return ""
     return UNDER_WAY if DriftKind.LOADING in kinds else ONLY_TOLD
+
+
+def _dropping(case: Case) -> str:
+    """What Conch did not load and would drop, while the active version serves: somebody may want it."""
+    if not case.serves_active:
+        return ""
+    if DriftKind.EXTRA in case.kinds:
+        return IN_THE_WAY
+    return ABOVE if DriftKind.WRONG_SET in case.kinds else ""
 
 
 def next_try_at(*, attempts: int, last_at: datetime | None) -> datetime | None:

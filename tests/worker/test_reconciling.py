@@ -113,7 +113,7 @@ def test_a_model_unloaded_by_hand_comes_back_and_what_was_loaded_by_hand_stays(m
     look(world)
 
     assert took_s < HEALED_WITHIN_S
-    assert drift("prod-1") == [(extra, "extra")]
+    assert drift("prod-1") == [(extra, "wrong_set")]
     assert (world.ready("prod-1"), Rollout.objects.filter(kind="heal").count()) == ({1, extra}, heals)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DRIFT = {
     "missing": "{version} is not loaded",
     "loading": "{version} is loading",
-    "wrong_set": "{version} is not loaded, another version is",
+    "wrong_set": "clients get a wrong version ({version} differs)",
     "failed": "{version} failed",
     "stuck": "{version} is stuck: restart the server",
     "restarted": "{version} has started anew",

@@ -1,8 +1,11 @@
 """Whether clients may be sent to a server: whether it serves everything that its environment should have."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from django.db.models import Q
 
 from apps.deployments.drift import Sight
 from apps.deployments.models import Placement, Rollout
@@ -43,34 +46,46 @@ def in_service(server: Server, *, now: datetime) -> InService:
     is_stale = now - observation.at > STALE_AFTER
     if not observation.is_reachable:
         return InService((f"{server.name} does not answer: {observation.reason}",), observation.seen_at, is_stale)
-    return InService(tuple(_missing(server)), observation.seen_at, is_stale)
+    return InService(tuple(_faults(server, observation.seen_at)), observation.seen_at, is_stale)
 
 
-def _missing(server: Server) -> list[str]:
+def _faults(server: Server, seen_at: datetime) -> list[str]:
     placements = Placement.objects.filter(environment=server.environment_id, active__isnull=False)
     placements = placements.select_related("model", "active").defer(*without_large("active")).order_by("model__name")
-    moving = {
-        rollout.placement_id: rollout
-        for rollout in Rollout.objects.filter(placement__environment=server.environment_id, state__in=ACTIVE_ROLLOUT)
-        .select_related("from_version", "to_version")
-        .defer(*without_large("from_version", "to_version"))
-    }
+    coming = _coming(server, seen_at)
     seen = observed([placement.model.name for placement in placements], [server])[server.pk]
     return [
         said
         for placement in placements
-        if (said := _fault(placement, moving.get(placement.pk), seen.get(placement.model.name, {})))
+        if (said := _fault(placement, coming[placement.pk], seen.get(placement.model.name, {})))
     ]
 
 
-def _fault(placement: Placement, moving: Rollout | None, seen: Mapping[int, Sight]) -> str:
-    """What is wrong with one model, empty while some version that clients are meant for serves."""
-    meant = {placement.active, *((moving.from_version, moving.to_version) if moving else ())}
-    numbers = {version.number for version in meant if version is not None}
-    if any(sight.state == "READY" for number, sight in seen.items() if number in numbers):
-        return ""
-    active = placement.active.number if placement.active else 0
-    sight = seen.get(active, Sight(""))
-    return (
-        f"{placement.model.name} {active} is {sight.state or 'not loaded'}{f': {sight.reason}' if sight.reason else ''}"
+def _coming(server: Server, seen_at: datetime) -> Mapping[int, set[int]]:
+    """By placement, the numbers that rollouts go between: those moving, taken over from, or over since the last look.
+
+    What they have begun on this server is what it was last seen with, however they end.
+    """
+    is_moving = Q(state__in=ACTIVE_ROLLOUT) | Q(superseded_by__state__in=ACTIVE_ROLLOUT)
+    rollouts = Rollout.objects.filter(
+        is_moving | Q(finished_at__gte=seen_at), placement__environment=server.environment_id
     )
+    found: dict[int, set[int]] = defaultdict(set)
+    for placement_id, *numbers in rollouts.values_list("placement", "from_version__number", "to_version__number"):
+        found[placement_id] |= {number for number in numbers if number is not None}
+    return found
+
+
+def _fault(placement: Placement, coming: Collection[int], seen: Mapping[int, Sight]) -> str:
+    """What is wrong with one model, empty while what clients get is a version that they are meant for.
+
+    They get the highest one loaded.
+    """
+    active, name = placement.active.number if placement.active else 0, placement.model.name
+    highest = max((number for number, sight in seen.items() if sight.state == "READY"), default=None)
+    if highest is not None and highest in {active, *coming}:
+        return ""
+    if highest is not None and highest > active:
+        return f"{name} {highest} is loaded above {active}, so clients get it instead"
+    sight = seen.get(active, Sight(""))
+    return f"{name} {active} is {sight.state or 'not loaded'}{f': {sight.reason}' if sight.reason else ''}"

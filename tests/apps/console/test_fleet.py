@@ -1,9 +1,11 @@
 """Servers, environments and repositories from the console."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.test import Client
+from django.utils import timezone
 
 from apps.deployments.models import Rollout
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
@@ -226,6 +228,7 @@ def test_a_server_with_many_rows_shows_the_troubled_ones_first_and_all_when_aske
 
 def test_what_differs_is_shown_with_since_when_and_what_is_done_about_it(sign_in: Callable[..., Client]) -> None:
     break_things(small_fleet())
+    Rollout.objects.filter(state="rolled_back").update(finished_at=timezone.now() - timedelta(minutes=7))
     viewer = sign_in("viewer")
 
     fleet_page, server_page = (viewer.get(where).content.decode() for where in ("/", "/servers/prod-2/"))

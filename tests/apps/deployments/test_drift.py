@@ -40,11 +40,12 @@ def test_a_desired_version_can_be_away_in_different_ways(seen: dict[int, Sight],
 
 
 def test_another_version_instead_of_the_desired_one_is_the_wrong_set() -> None:
-    assert kinds(drift(desired(1), {"m": {4: READY}}, now=NOW)) == [(1, "wrong_set"), (4, "extra")]
+    assert kinds(drift(desired(1), {"m": {4: READY}}, now=NOW)) == [(1, "wrong_set"), (4, "wrong_set")]
 
 
-def test_another_version_beside_the_desired_one_is_extra() -> None:
-    assert kinds(drift(desired(1), {"m": {1: READY, 4: READY}}, now=NOW)) == [(4, "extra")]
+def test_another_version_below_the_desired_one_is_extra_and_above_it_the_wrong_set() -> None:
+    assert kinds(drift(desired(3), {"m": {1: READY, 3: READY}}, now=NOW)) == [(1, "extra")]
+    assert kinds(drift(desired(3), {"m": {3: READY, 4: READY}}, now=NOW)) == [(4, "wrong_set")]
 
 
 def test_what_is_loaded_of_an_unloaded_model_is_extra_and_of_an_unplaced_one_nobodys_drift() -> None:
@@ -92,6 +93,10 @@ def test_what_loading_cannot_mend_only_tells(kind: str, says: str) -> None:
 def test_an_extra_version_is_never_dropped_while_the_active_one_serves() -> None:
     assert why_not(case("m", "missing", "extra", serves_active=True)) == [healing.IN_THE_WAY]
     assert why_not(case("m", "wrong_set", "extra", serves_active=False)) == [""]
+
+
+def test_a_version_that_answers_instead_of_the_active_one_is_told_of_and_left_alone() -> None:
+    assert why_not(case("m", "wrong_set", serves_active=True)) == [healing.ABOVE]
 
 
 def test_whoever_says_no_is_named_even_to_a_person_who_asks() -> None:

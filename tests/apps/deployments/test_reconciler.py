@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.audit.models import Event
 from apps.common.actor import COMMAND
-from apps.deployments import selectors, services
+from apps.deployments import healing, selectors, services
 from apps.deployments.models import Drift, Rollout, Run
 from apps.deployments.policy import Policy
 from apps.deployments.reconciler import reconcile
@@ -153,12 +153,13 @@ def test_an_environment_that_does_not_heal_itself_waits_for_a_person(rows: Fleet
     assert Rollout.objects.get().kind == "heal"
 
 
-def test_an_extra_version_is_told_of_and_left_alone(rows: FleetRows) -> None:
+def test_a_version_loaded_by_hand_above_the_active_one_is_told_of_and_left_alone(rows: FleetRows) -> None:
     rows.observed("prod-2", "digits", 3)
 
     look_again(rows)
 
-    assert kept("prod-2") == [("digits", 3, "extra")]
+    assert kept("prod-2") == [("digits", 3, "wrong_set")]
+    assert Drift.objects.get().why_not == healing.ABOVE
     assert not Rollout.objects.exists()
 
 
@@ -239,6 +240,33 @@ def test_a_server_stays_in_service_on_either_version_of_a_rollout(rows: FleetRow
     services.promote(COMMAND, environment="prod", model="digits", version=2)
     lose("prod-2")
     rows.observed("prod-2", "digits", 2)
+
+    assert selectors.in_service(rows.servers["prod-2"], now=timezone.now()).is_in_service
+
+
+def test_a_version_above_the_one_that_is_meant_takes_a_server_out_for_clients_get_it(rows: FleetRows) -> None:
+    rows.observed("prod-2", "digits", 3)
+
+    (reason,) = selectors.in_service(rows.servers["prod-2"], now=timezone.now()).reasons
+
+    assert reason == "digits 3 is loaded above 1, so clients get it instead"
+
+
+def test_a_rollout_that_has_ended_since_the_last_look_takes_no_server_out(rows: FleetRows) -> None:
+    rows.observed("prod-2", "digits", 2)
+    rollout = rows.rollout("digits", "prod", 2, 1, kind="rollback")
+    just_ended = selectors.in_service(rows.servers["prod-2"], now=timezone.now())
+    Rollout.objects.filter(pk=rollout.pk).update(finished_at=timezone.now() - timedelta(minutes=1))
+
+    assert just_ended.is_in_service
+    assert not selectors.in_service(rows.servers["prod-2"], now=timezone.now()).is_in_service
+
+
+def test_a_rollback_that_takes_over_from_a_promotion_takes_no_server_out(rows: FleetRows) -> None:
+    rows.observed("prod-2", "digits", 3)
+    rollback = rows.rollout("digits", "prod", 1, 2, kind="rollback", state="running")
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    rows.rollout("digits", "prod", 1, 3, state="failed", finished_at=an_hour_ago, superseded_by=rollback)
 
     assert selectors.in_service(rows.servers["prod-2"], now=timezone.now()).is_in_service
 
