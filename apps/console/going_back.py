@@ -94,8 +94,12 @@ def _consequences(
     if moving is not None:
         yield f"Stops rollout {moving.pk}, a {moving.kind} by {moving.actor} that is {moving.state}."
     yield f"Holds {placement.model} in {placement.environment}: promotions ask first, nothing heals by itself."
+    pinning = deployments.ensembles_on(placement)
     for target in targets[:3]:
         yield f"{target.version.number}: {speed_of(target)}, {target.why}."
+        stopped = [one.model for one in pinning if one.pins(placement.model.name) not in (None, target.version.number)]
+        if stopped:
+            yield f"{target.version.number} stops {listed(stopped)}: made of another version of {placement.model} only."
 
 
 def hold(request: HttpRequest, name: str, environment: str) -> HttpResponse:

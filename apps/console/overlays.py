@@ -65,7 +65,8 @@ def restore_overlay(request: HttpRequest, name: str, environment: str, number: i
     """Go back to an earlier overlay in one step."""
     placement = deployments.get_placement(environment, name)
     document = deployments.document_of(placement, number)
-    servers = _servers(environment)
+    reached, left_out = deployments.rollback_reach(placement)
+    servers, down = [server.name for server in reached], [server.name for server in left_out]
     effect = deployments.effect(placement, document)
     words = f"overlay {number}" if number else "the version as it was uploaded"
     form = RestoreOverlayForm(request.POST or None)
@@ -74,7 +75,8 @@ def restore_overlay(request: HttpRequest, name: str, environment: str, number: i
         button=f"Put it back on {count(len(servers), f'{environment} server')}",
         back=reverse("console:overlay", args=[name, environment]),
         consequences=(
-            f"{count(len(servers), 'server')}, one after another: {listed(servers)}.",
+            f"{count(len(servers), 'server')} at once, unapproved, and in a freeze too: {listed(servers)}.",
+            *((_left_out(down),) if down else ()),
             *CONFIG.overlay_lines(document),
             cost_of(effect),
         ),
@@ -104,7 +106,14 @@ def cost_of(effect: "Effect | None") -> str:
         return "Only instances change: nothing that is loaded starts again."
     return (
         "New instances come up beside the old ones, which serve until then; memory is held twice meanwhile. "
-        "The configuration is tried aside first."
+        "The configuration is tried aside first, unless it is put back and has passed before."
+    )
+
+
+def _left_out(servers: list[str]) -> str:
+    return (
+        f"Left out: {listed(servers)}. What they run under stays until they start anew, "
+        "or the overlay is set again while they answer."
     )
 
 

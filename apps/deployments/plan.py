@@ -55,15 +55,20 @@ def recipe(
         return list(UNLOAD)
     if kind == RolloutKind.RETIRE:
         return list(RETIRE)
-    if kind == RolloutKind.RECONFIGURE:
-        return _without(RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE, skips_shadow=skips_shadow)
     if kind == RolloutKind.HEAL:
         return list(HEAL)
-    if kind == RolloutKind.ROLLBACK and is_hot:
-        return list(HOT)
     skips_shadow = skips_shadow or (kind == RolloutKind.ROLLBACK and has_passed_shadow)
-    steps = _without(TOGETHER if is_together else COLD, skips_shadow=skips_shadow)
-    return [*steps, "ensembles"] if has_ensembles and kind == RolloutKind.PROMOTE else steps
+    steps = _without(_changing(kind, is_hot=is_hot, is_together=is_together), skips_shadow=skips_shadow)
+    return [*steps, "ensembles"] if has_ensembles else steps
+
+
+def _changing(kind: str, *, is_hot: bool, is_together: bool) -> Sequence[str]:
+    """The steps that bring another version, or another configuration."""
+    if kind == RolloutKind.RECONFIGURE:
+        return RECONFIGURE_IN_PLACE if is_hot else RECONFIGURE
+    if kind == RolloutKind.ROLLBACK and is_hot:
+        return HOT
+    return TOGETHER if is_together else COLD
 
 
 def _without(steps: Sequence[str], *, skips_shadow: bool) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
@@ -71,6 +72,26 @@ def test_a_member_that_spoils_the_ensemble_is_turned_back(make_world: Callable[.
     assert over.model in bad.error["message"]
     assert world.ready("prod-1") == {2}
     assert over.ready("prod-1") == {1}
+
+
+def test_going_back_is_not_turned_round_for_an_ensemble_but_told(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.promote(world.upload())
+    over = ensemble_on(world)
+    over.promote(1)
+    world.promote(world.upload())
+    twos = [{"name": "echo", "datatype": "FP32", "shape": [1, 4], "data": [2, 2, 2, 2]}]
+    ones = [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 1, 1, 1]}]
+    registry.add_sample(COMMAND, model=over.model, name="odd", inputs=ones, outputs=twos)
+
+    asked = services.roll_back(COMMAND, environment="prod", model=world.model, reason="slow")
+    back = world.walk(asked.pk)
+
+    step = back.runs.get(direction="forward").steps.get(name="ensembles")
+    told = audit.events(verb="ensemble_broken", subject=str(back.pk)).get()
+    assert (back.state, world.ready("prod-1")) == ("succeeded", {1}), world.told(back.pk)
+    assert over.model in step.detail["broken"][0]
+    assert (told.detail["about"], told.detail["server"]) == (over.model, "prod-1")
 
 
 def test_golden_samples_of_the_ensemble_s_earlier_interface_turn_no_member_back(

@@ -32,7 +32,12 @@ def _not_there(context: Context) -> Outcome:
     work, number = context.work, context.new.number
     if work.rollout.kind == RolloutKind.ROLLBACK:
         return Reroute(
-            plan.recipe(RolloutKind.ROLLBACK, is_hot=False, has_passed_shadow=True),
+            plan.recipe(
+                RolloutKind.ROLLBACK,
+                is_hot=False,
+                has_passed_shadow=True,
+                has_ensembles="ensembles" in work.run.recipe,
+            ),
             f"{work.server.name}: version {number} is not loaded any more",
         )
     return Done({"versions": [], "loads": 0, "remark": f"version {number} is not loaded here; nothing was touched"})

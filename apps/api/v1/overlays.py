@@ -25,6 +25,8 @@ CHANGING = [
     ServerUnknown,
     errors.OverlayUnknown,
     errors.OverlayUnchanged,
+    errors.PlacementHeld,
+    errors.PromotionsFrozen,
     errors.ReasonMissing,
     errors.RolloutActive,
     errors.NoServers,

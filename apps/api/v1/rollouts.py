@@ -100,6 +100,7 @@ class Rollbacks(ApiView):
             errors.NothingToRollBackTo,
             errors.NeverLive,
             errors.InterfaceChanged,
+            errors.NeededByEnsemble,
             errors.NoServers,
             errors.ReasonMissing,
         ],

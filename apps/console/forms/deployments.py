@@ -1,6 +1,6 @@
 """Forms for changes of what is live."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -27,6 +27,11 @@ class PromoteForm(ConfirmingForm):
 
 class RollBackForm(ConfirmingForm):
     """Which version to go back to, whether what is live now is banned, and why."""
+
+    CONFIRMS: Mapping[str, tuple[str, str]] = {
+        **ConfirmingForm.CONFIRMS,
+        "needed_by_ensemble": ("ensemble", "Go back all the same: the ensembles that are named stop"),
+    }
 
     to = forms.TypedChoiceField(label="Back to version", coerce=int)
     reason = reason_field()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from apps.console.shown.state import VERDICT, Chip, chip
 from apps.deployments.policy import Policy
-from apps.deployments.states import IN_WAVES
 from apps.metrics.gates import Gate
 from apps.metrics.labels import shown
 
@@ -34,7 +33,7 @@ class GateLine:
 
 def gate_lines(rollout: "Rollout", policy: Policy, judgements: Mapping[str, "Judgement"]) -> tuple[GateLine, ...]:
     """Every gate of the rollout's policy, in its order; none where nothing is judged, as in a rollback."""
-    if rollout.kind not in IN_WAVES:
+    if not rollout.goes_in_waves:
         return ()
     return tuple(_line(gate, judgements.get(gate.name), rollout.skipped_gates.get(gate.name)) for gate in policy.gates)
 

@@ -263,8 +263,8 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
     hot, servers = plan.get("hot"), plan.get("servers")
     if isinstance(servers, list):
         yield f"{len(servers)} server{'' if len(servers) == 1 else 's'}: {', '.join(map(str, servers[:12]))}"
-    if kind == "reconfigure" and isinstance(hot, list):
-        yield "in place: nothing starts again" if hot else "tried aside, then beside the old instances"
+    if kind == "reconfigure":
+        yield from _reconfiguring(plan)
     if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
         yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
     if plan.get("no_shadow"):
@@ -277,6 +277,13 @@ def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
         yield f"stays loaded: {', '.join(map(str, stays[:12]))}"
     for word in plan.get("confirmed", ()):
         yield f"confirmed: {word}"
+
+
+def _reconfiguring(plan: Mapping[str, Any]) -> Iterable[str]:
+    beside = "beside the old instances" if plan.get("no_shadow") else "tried aside, then beside the old instances"
+    yield "in place: nothing starts again" if plan.get("hot") else beside
+    if plan.get("at_once"):
+        yield "goes back: on every server at once, unapproved"
 
 
 def _seconds(began: datetime | None, ended: datetime | None) -> float | None:

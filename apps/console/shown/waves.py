@@ -43,7 +43,7 @@ def stands(rollout: "Rollout") -> str:
 
 def controls(rollout: "Rollout", gates: Iterable[GateLine], *, has_failed: bool) -> tuple[Control, ...]:
     """What may be done now; the abort button stands beside them."""
-    if rollout.kind not in ("promote", "reconfigure"):
+    if not rollout.goes_in_waves:
         return ()
     found = []
     if rollout.state == "unapproved":

@@ -114,7 +114,10 @@ class PromotionsFrozen(Conflict):
 
     code = "promotions_frozen"
     title = "Promotions are frozen here"
-    hint = "Wait until the window is over, or have an admin change the policy. Rolling back is not frozen."
+    hint = (
+        "Wait until the window is over, or have an admin change the policy. "
+        "Rolling back is not frozen, nor is putting an overlay back."
+    )
 
 
 class NotProvenElsewhere(Conflict):

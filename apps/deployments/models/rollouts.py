@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.deployments.states import (
     ACTIVE_ROLLOUT,
     ACTIVE_RUN,
+    IN_WAVES,
     ROLLOUT_MOVES,
     RUN_MOVES,
     STEP_MOVES,
@@ -86,7 +87,8 @@ class Overlay(models.Model):
 class Rollout(models.Model):
     """One change of a placement, from -> to, over its environment's servers.
 
-    `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}.
+    `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}, and
+    "at_once" where it goes back and so takes no waves.
     `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
     `wave` counts from 0; `baking_since` is when its last server was done; `judge_at` when gates are due.
     `skipped_gates` maps a gate to who skipped it and why.
@@ -147,6 +149,11 @@ class Rollout(models.Model):
 
     def __str__(self) -> str:
         return f"rollout {self.pk}"
+
+    @property
+    def goes_in_waves(self) -> bool:
+        """Whether it waits for approval, bakes and gates, and can pause; all else goes to every server at once."""
+        return self.kind in IN_WAVES and not self.plan.get("at_once")
 
     @property
     def time_to_restore_s(self) -> float | None:

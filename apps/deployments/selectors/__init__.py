@@ -16,7 +16,7 @@ from apps.deployments.selectors.drift import (
     stuck_models,
     told_drift,
 )
-from apps.deployments.selectors.ensembles import members_left
+from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, members_left
 from apps.deployments.selectors.history import change_moments, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
@@ -95,6 +95,7 @@ __all__ = [
     "Cell",
     "DriftCount",
     "Effect",
+    "Ensemble",
     "InService",
     "Judged",
     "Leak",
@@ -127,6 +128,7 @@ __all__ = [
     "due_rollouts",
     "due_runs",
     "effect",
+    "ensembles_on",
     "expectations",
     "expired_standbys",
     "failed_servers",

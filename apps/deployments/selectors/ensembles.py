@@ -69,6 +69,11 @@ def members_left(placement: Placement) -> list[str]:
     return sorted(live.values_list("model__name", flat=True))
 
 
+def stopped_by(placement: Placement, number: int) -> list[Ensemble]:
+    """The live ensembles that take another version of the model only, and stop once `number` alone is loaded."""
+    return [one for one in ensembles_on(placement) if one.pins(placement.model.name) not in (None, number)]
+
+
 def samples_of(models: Collection[str]) -> dict[str, list[Sample]]:
     """The samples of some models, by model and name."""
     found: dict[str, list[Sample]] = {model: [] for model in models}

@@ -48,12 +48,14 @@ def begin(
     take_over: Rollout | None = None,
     overlay: Overlay | None = None,
     is_cold: bool = False,
+    is_going_back: bool = False,
     release: Release | None = None,
 ) -> Rollout:
     """One rollout with a run per server. Promotions and reconfigurations go in waves, others start at once.
 
     It takes over from `take_over`; where a worker is still in a step of that, the run begins when the step is over.
     `overlay` is the one to go to; without it the placement's own stays. `is_cold`: no server is there at once.
+    `is_going_back`: on all servers at once, unapproved, whatever the kind.
     `release` is what it is part of: its runs wait for those of the others before they go live.
     """
     if not servers:
@@ -61,7 +63,7 @@ def begin(
     row = policy_row(placement.environment)
     policy = Policy.kept(row.document)
     hot = hot_servers(placement, to) if to and not is_cold else frozenset()
-    is_at_once = kind not in IN_WAVES
+    is_at_once = kind not in IN_WAVES or is_going_back
     is_one_wave = is_at_once or release is not None
     waves = (len(servers),) if is_one_wave else policy.wave_sizes(len(servers))
     wanted = overlay or placement.overlay
@@ -81,7 +83,10 @@ def begin(
             "servers": [server.name for server in servers],
             "left_out": list(left_out),
             **_left_loaded(kind, placement),
-            **_without_shadow(kind, to, wanted, policy, coming=release.items if release else {}),
+            **({"at_once": True} if is_going_back else {}),
+            **_without_shadow(
+                kind, to, wanted, policy, coming=release.items if release else {}, is_going_back=is_going_back
+            ),
             "waves": list(waves),
         },
         policy=row.document,
@@ -168,7 +173,7 @@ def _runs(rollout: Rollout, servers: list[Server], hot: Collection[str], waves: 
     coming = rollout.release.items if rollout.release else {}
     # An ensemble that comes with it looks after itself.
     staying = [one for one in ensembles_on(rollout.placement) if one.model not in coming]
-    has_ensembles = rollout.kind == RolloutKind.PROMOTE and bool(staying)
+    has_ensembles = bool(staying)
     return [
         Run(
             rollout=rollout,
@@ -199,7 +204,13 @@ def _left_loaded(kind: str, placement: Placement) -> dict[str, list[str]]:
 
 
 def _without_shadow(
-    kind: str, to: Version | None, overlay: Overlay | None, policy: Policy, *, coming: Collection[str]
+    kind: str,
+    to: Version | None,
+    overlay: Overlay | None,
+    policy: Policy,
+    *,
+    coming: Collection[str],
+    is_going_back: bool,
 ) -> dict[str, str]:
     """{"no_shadow": why} where the version goes live without being tried aside; empty elsewhere."""
     if to is None or kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE):
@@ -208,7 +219,7 @@ def _without_shadow(
         return {"no_shadow": "not tried aside: aside it would reach its old members; it goes live once they are ready"}
     if policy.shadow.when == "never":
         return {"no_shadow": "not tried aside: the policy says never, so clients are the first to meet it"}
-    if policy.shadow.when == "unproven" and is_proven_under(to, overlay):
+    if (is_going_back or policy.shadow.when == "unproven") and is_proven_under(to, overlay):
         return {"no_shadow": "not tried aside: these bytes and this configuration have passed before"}
     return {}
 

@@ -30,7 +30,6 @@ from apps.deployments.services.pausing import hold_still
 from apps.deployments.states import (
     FORWARD_ROLLOUT,
     GOING_ROLLOUT,
-    IN_WAVES,
     RolloutKind,
     RolloutState,
     RunDirection,
@@ -42,7 +41,7 @@ from apps.deployments.states import (
 def pause(actor: Actor, *, rollout: int, reason: str) -> Rollout:
     """Begin nothing more until somebody resumes; runs on their way come to their end, gates are judged on."""
     found = _asked(actor, "pause", rollout, reason)
-    if found.kind not in IN_WAVES:
+    if not found.goes_in_waves:
         raise RolloutNotPausable(f"{found} is a {found.kind}: it can only be left to end", state=found.state)
     with transaction.atomic():
         if not hold_still(actor, found, reason=reason, now=timezone.now()):
@@ -92,12 +91,11 @@ def approve(actor: Actor, *, rollout: int, reason: str) -> Rollout:
 
 def _refuse_to_begin(rollout: Rollout, *, now: datetime) -> None:
     """A promotion can wait for days; what the policy in force says of its beginning counts when it begins."""
-    if rollout.kind != RolloutKind.PROMOTE or rollout.to_version is None:
-        return
     home = rollout.placement.environment
     policy = policy_of(home)
     refuse_frozen(policy, home.name, now=now)
-    refuse_unproven(policy, rollout.to_version, now=now)
+    if rollout.kind == RolloutKind.PROMOTE and rollout.to_version is not None:
+        refuse_unproven(policy, rollout.to_version, now=now)
 
 
 def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollout:

@@ -1,13 +1,15 @@
 """What ensembles demand of the models they are made of; each refusal names the ensemble."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.models import Placement
 from apps.deployments.selectors.drift import desired_versions
-from apps.deployments.selectors.ensembles import ensembles_on, members_of
+from apps.deployments.selectors.ensembles import ensembles_on, members_of, stopped_by
 from apps.deployments.selectors.placements import placements
 from apps.registry.models import Version
+
+ENSEMBLE = "ensemble"
 
 
 def refuse_without_members(version: Version, *, environment: str, coming: Mapping[str, int]) -> None:
@@ -49,6 +51,20 @@ def refuse_dropping_pinned(
                 hint=f"Promote a version of {one.model} first that takes another one.",
                 ensembles=[one.model],
             )
+
+
+def ask_about_pins(placement: Placement, wanted: Version, confirm: Collection[str]) -> None:
+    """NeededByEnsemble when going back to `wanted` stops ensembles that take another version, unless confirmed."""
+    stopped = stopped_by(placement, wanted.number)
+    if stopped and ENSEMBLE not in confirm:
+        takes = [
+            f"{one.model} takes version {one.pins(placement.model.name)} of {placement.model} only" for one in stopped
+        ]
+        raise NeededByEnsemble(
+            f"{'; '.join(takes)}: it would stop in {placement.environment} on {wanted.number}",
+            hint='Roll the ensemble back first, or confirm that it stops (REST: confirm: ["ensemble"]).',
+            ensembles=[one.model for one in stopped],
+        )
 
 
 def needs_standby(placement: Placement) -> bool:

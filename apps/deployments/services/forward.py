@@ -24,7 +24,7 @@ from apps.deployments.services.restoring import answered_at, note_restored
 from apps.deployments.services.superseding import start_late
 from apps.deployments.services.together import is_part, may_finish
 from apps.deployments.services.turning import turn_back_by_gate
-from apps.deployments.states import IN_WAVES, RolloutKind, RunDirection, RunState
+from apps.deployments.states import RolloutKind, RunDirection, RunState
 from apps.metrics.verdicts import Standing
 from apps.serving.errors import ServerUnreachable
 
@@ -60,7 +60,7 @@ def go_forward(rollout: Rollout, now: datetime) -> datetime | None:
     if not start_late(rollout, now=now):
         return None
     tally = _Tally.of(rollout)
-    if rollout.kind not in IN_WAVES:
+    if not rollout.goes_in_waves:
         _go_at_once(rollout, tally, now)
         return None
     policy = rollout_policy(rollout)
@@ -88,7 +88,8 @@ def _go_at_once(rollout: Rollout, tally: _Tally, now: datetime) -> None:
         _start(rollout, now, most=tally.runs)
     if tally.number(RunState.QUEUED, RunState.RUNNING):
         return
-    if rollout.kind == RolloutKind.ROLLBACK and not _has_gone_back(rollout, now):
+    is_going_back = rollout.kind == RolloutKind.ROLLBACK or rollout.plan.get("at_once")
+    if is_going_back and not _has_gone_back(rollout, now):
         return
     if tally.number(*_ENDED_BADLY) == tally.runs or settle(rollout, now):
         finish_forward(rollout, now)

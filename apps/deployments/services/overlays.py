@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from apps.access.services import require
 from apps.audit.services import record
@@ -14,8 +15,16 @@ from apps.deployments.errors import OverlayUnchanged
 from apps.deployments.models import Overlay, Placement, Rollout
 from apps.deployments.selectors import overlays as shown
 from apps.deployments.selectors.placements import get_placement
+from apps.deployments.selectors.policies import policy_of
+from apps.deployments.selectors.targets import rollback_reach
 from apps.deployments.services.beginning import begin, lock
-from apps.deployments.services.conditions import refuse_if_down, refuse_if_moving, refuse_unknown, require_reason
+from apps.deployments.services.conditions import (
+    refuse_frozen,
+    refuse_if_down,
+    refuse_if_moving,
+    refuse_unknown,
+    require_reason,
+)
 from apps.deployments.services.holds import HOLD, refuse_held
 from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
@@ -59,25 +68,9 @@ def set_overlay(
     if placement.active is None:
         return Setting(_keep_waiting(actor, placement, cleaned, reason), None)
     backends.get("triton").CONFIG.check_fit(placement.active.config, cleaned)
-    servers = _servers(environment, skip)
-    effect = shown.effect(placement, cleaned)
-    with transaction.atomic():
-        lock(take_over)
-        overlay = _keep(actor, placement, cleaned, reason)
-        rollout = begin(
-            actor,
-            placement,
-            RolloutKind.RECONFIGURE,
-            servers,
-            to=placement.active,
-            reason=reason,
-            confirm=confirm,
-            left_out=sorted(skip),
-            take_over=take_over,
-            overlay=overlay,
-            is_cold=effect is None or bool(effect.restarts),
-        )
-    return Setting(overlay, rollout)
+    refuse_frozen(policy_of(home), environment, now=timezone.now())
+    change = _Change(actor, placement, cleaned, reason, confirm, take_over)
+    return _roll_out(change, _servers(environment, skip), left_out=skip)
 
 
 def restore_overlay(
@@ -90,13 +83,61 @@ def restore_overlay(
     skip: Collection[str] = (),
     confirm: Collection[str] = (),
 ) -> Setting:
-    """Go back to an overlay that was there before: to `number` (0: the version as it was uploaded), else the last."""
+    """Go back to an overlay that was there before: to `number` (0: the version as it was uploaded), else the last.
+
+    As a rollback goes: on all servers at once, unapproved, in a freeze too; a hold stays. A server that cannot be
+    reached is left out and named in the plan: it keeps what it runs under until it starts anew or is set again.
+    """
     require(actor, "set_overlay", environment)
+    require_reason(reason, f"putting back the configuration of {model} in {environment}")
     placement = get_placement(environment, model)
     document = shown.document_of(placement, shown.previous_number(placement) if number is None else number)
-    return set_overlay(
-        actor, environment=environment, model=model, document=document, reason=reason, skip=skip, confirm=confirm
-    )
+    take_over = refuse_if_moving(placement)
+    _refuse_if_same(placement, document)
+    if placement.active is None:
+        return Setting(_keep_waiting(actor, placement, document, reason), None)
+    backends.get("triton").CONFIG.check_fit(placement.active.config, document)
+    reached, left_out = rollback_reach(placement)
+    refuse_unknown(skip, [*reached, *left_out], environment)
+    change = _Change(actor, placement, document, reason, confirm, take_over, is_going_back=True)
+    servers = [server for server in reached if server.name not in skip]
+    return _roll_out(change, servers, left_out={*skip, *(server.name for server in left_out)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One change of overlay that may begin."""
+
+    actor: Actor
+    placement: Placement
+    document: Mapping[str, Any]
+    reason: str
+    confirm: Collection[str]
+    take_over: Rollout | None
+    is_going_back: bool = False
+
+
+def _roll_out(change: _Change, servers: list[Server], *, left_out: Collection[str]) -> Setting:
+    placement = change.placement
+    effect = shown.effect(placement, change.document)
+    with transaction.atomic():
+        lock(change.take_over)
+        overlay = _keep(change.actor, placement, change.document, change.reason)
+        rollout = begin(
+            change.actor,
+            placement,
+            RolloutKind.RECONFIGURE,
+            servers,
+            to=placement.active,
+            reason=change.reason,
+            confirm=change.confirm,
+            left_out=sorted(left_out),
+            take_over=change.take_over,
+            overlay=overlay,
+            is_cold=effect is None or bool(effect.restarts),
+            is_going_back=change.is_going_back,
+        )
+    return Setting(overlay, rollout)
 
 
 def _servers(environment: str, skip: Collection[str]) -> list[Server]:

@@ -8,7 +8,7 @@ from apps.audit.services import record
 from apps.common.actor import CLOCK, Actor
 from apps.common.transitions import try_move
 from apps.deployments.models import Rollout
-from apps.deployments.states import IN_WAVES, RolloutState
+from apps.deployments.states import RolloutState
 
 MOST_CHARS = 1_000
 
@@ -20,7 +20,7 @@ def pause_by_itself(rollout: Rollout, *, reason: str, now: datetime) -> bool:
 
 def can_pause(rollout: Rollout) -> bool:
     """Whether it goes in waves, which can wait; the others can only be left to end."""
-    return rollout.kind in IN_WAVES
+    return rollout.goes_in_waves
 
 
 @transaction.atomic

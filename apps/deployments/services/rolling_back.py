@@ -16,6 +16,7 @@ from apps.deployments.selectors.targets import default_target, is_proven, rollba
 from apps.deployments.services.bans import ban_version, refuse_banned
 from apps.deployments.services.beginning import begin
 from apps.deployments.services.conditions import ask_about_interface, ready_version, require_reason
+from apps.deployments.services.ensembles import ask_about_pins
 from apps.deployments.services.holds import keep_held
 from apps.deployments.services.turning import turn_back
 from apps.deployments.states import RolloutKind
@@ -71,6 +72,7 @@ def _roll_back(asked: _Asked) -> Rollout:
         placement, moving = get_placement(asked.environment, asked.model), None
     target = _target(placement, asked.to)
     ask_about_interface(placement.active, target, asked.confirm)
+    ask_about_pins(placement, target, asked.confirm)
     servers, left_out = rollback_reach(placement)
     bad = (moving.to_version if moving else None) or placement.active
     with transaction.atomic():

@@ -12,7 +12,7 @@ from apps.deployments.errors import Superseded
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.deployments.policy import wave_of
 from apps.deployments.services.together import leave_release
-from apps.deployments.states import ACTIVE_RUN, IN_WAVES, RolloutState, RunState, StepState
+from apps.deployments.states import ACTIVE_RUN, RolloutState, RunState, StepState
 from apps.fleet.models import Server
 
 OPEN_STEP = (StepState.RUNNING, StepState.WAITING)
@@ -45,7 +45,7 @@ def start_late(rollout: Rollout, *, now: datetime) -> bool:
         if late
         else ()
     )
-    has_waves = rollout.kind in IN_WAVES
+    has_waves = rollout.goes_in_waves
     for server in servers:
         if server.pk not in busy:
             position = rollout.plan["servers"].index(server.name)

@@ -1,15 +1,19 @@
 """What ensembles demand of the models they are made of."""
 
+from functools import partial
+
 import pytest
 
 from apps.common.actor import COMMAND
 from apps.deployments import services
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.selectors.ensembles import live_ensembles
+from apps.registry.models import Version
 from apps.serving import backends
 from apps.serving.configuration import Member
 from tests.apps.deployments.test_reconciler import look_again, lose
 from tests.factories.fleets import FleetRows
+from tests.factories.histories import went_live
 
 
 def steps(*members: tuple[str, int]) -> dict[str, object]:
@@ -70,6 +74,27 @@ def test_promoting_a_member_ends_with_its_ensembles(ensemble: FleetRows) -> None
     member = services.promote(COMMAND, environment="prod", model="digits", version=2)
 
     assert {run.recipe[-1] for run in member.runs.all()} == {"ensembles"}
+
+
+def test_going_back_from_the_only_version_that_an_ensemble_takes_asks_first(ensemble: FleetRows) -> None:
+    Version.objects.filter(model__name="ens").update(config=steps(("digits", 2)))
+    went_live(ensemble, 2, before=1)
+    back = partial(services.roll_back, COMMAND, environment="prod", model="digits", reason="wrong labels")
+
+    with pytest.raises(NeededByEnsemble, match="ens takes version 2 of digits only"):
+        back()
+
+    assert {tuple(run.recipe) for run in back(confirm=["ensemble"]).runs.all()} == {
+        ("expose", "await_ready", "ensembles")
+    }
+
+
+def test_going_back_to_what_every_ensemble_takes_does_not_ask(ensemble: FleetRows) -> None:
+    went_live(ensemble, 2, before=1)
+
+    back = services.roll_back(COMMAND, environment="prod", model="digits", reason="wrong labels")
+
+    assert back.state == "running"
 
 
 def test_members_heal_before_their_ensemble(ensemble: FleetRows) -> None:
