@@ -1,5 +1,6 @@
 """Asking a server who it is, and what it serves. No database."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,12 +93,16 @@ class Stamps:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str, int], int | None] = {}
 
-    def of(self, home: Home, entry: IndexEntry) -> int | None:
-        """None when the directory cannot be read here: then nothing is claimed about hotness."""
-        key = (home.place, entry.model, entry.version or 0)
-        if key not in self._kept:
-            self._kept[key] = _stamp(home, entry)
-        return self._kept[key]
+    def of(self, home: Home, versions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
+        """Asked once per model; None where a directory cannot be read here: then nothing is claimed about hotness."""
+        unknown: dict[str, list[int]] = {}
+        for model, number in versions:
+            if (home.place, model, number) not in self._kept:
+                unknown.setdefault(model, []).append(number)
+        for model, numbers in unknown.items():
+            found = _stamps(home, model, numbers)
+            self._kept |= {(home.place, model, number): found.get(number) for number in numbers}
+        return {(model, number): self._kept[home.place, model, number] for model, number in versions}
 
 
 def look(backend: ServingBackend, *, home: Home, stamps: Stamps | None = None) -> Sighting:
@@ -113,7 +118,7 @@ def look(backend: ServingBackend, *, home: Home, stamps: Stamps | None = None) -
         is_ready=is_ready,
         server_version=printable(info.version, limit=VERSION_CHARS),
         extensions=_extensions(info),
-        stamps={(entry.model, entry.version or 0): stamps.of(home, entry) for entry in ready},
+        stamps=stamps.of(home, [(entry.model, entry.version or 0) for entry in ready]),
         counters=_counters(backend, entries),
         tells_all=home.tells_all,
     )
@@ -148,8 +153,8 @@ def _kept(entry: IndexEntry) -> IndexEntry:
     return IndexEntry(entry.model, entry.version, entry.state, printable(entry.reason, limit=SHOWN_CHARS * 4))
 
 
-def _stamp(home: Home, entry: IndexEntry) -> int | None:
+def _stamps(home: Home, model: str, numbers: Collection[int]) -> Mapping[int, int | None]:
     try:
-        return home.stamp_ns(model=entry.model, number=entry.version or 0)
+        return home.stamps_ns(model=model, numbers=numbers)
     except ControlPlaneError:
-        return None
+        return {}

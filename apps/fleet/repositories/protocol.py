@@ -114,6 +114,9 @@ class Home(Protocol):
     def stamp_ns(self, *, model: str, number: int) -> int | None:
         """While this stands still, naming a loaded version restarts nothing; None when that is not known."""
 
+    def stamps_ns(self, *, model: str, numbers: Collection[int]) -> Mapping[int, int | None]:
+        """The same of several versions of a model, in one look where that is cheaper."""
+
     def strange_entries(self, *, model: str) -> list[str]:
         """Names beside the model's versions that hang or break a load."""
 

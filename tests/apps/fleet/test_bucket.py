@@ -10,6 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.common import s3
+from apps.fleet import probe
 from apps.fleet.errors import (
     BadPath,
     BucketMissing,
@@ -149,6 +150,21 @@ def test_versions_kept_no_longer_go_unless_a_restarted_server_would_load_them(gr
     assert removed == ["m/2"]
     assert ground.home.stamp_ns(model="m", number=2) is None
     assert ground.home.strange_entries(model="m") == []
+
+
+def test_a_look_lists_a_model_once_whatever_versions_and_servers_it_has(ground: Ground) -> None:
+    ground.publish(2)
+    ground.publish(3)
+    listings: list[str] = []
+    events, stamps = s3.client().meta.events, probe.Stamps()
+    events.register("before-send.s3.ListObjectsV2", lambda **_: listings.append("one"), unique_id="count")
+
+    found = [stamps.of(ground.home, [("m", 2), ("m", 3), ("m", 9)]) for _ in range(3)]
+    events.unregister("before-send.s3.ListObjectsV2", unique_id="count")
+
+    assert len(listings) == 1
+    assert found[0] == {("m", number): ground.home.stamp_ns(model="m", number=number) for number in (2, 3, 9)}
+    assert (found[0]["m", 9], None in (found[0]["m", 2], found[0]["m", 3])) == (None, False)
 
 
 def test_names_that_hang_a_load_are_told(ground: Ground) -> None:

@@ -94,6 +94,10 @@ class Inline:
         """Always the same."""
         return STAMP_NS
 
+    def stamps_ns(self, *, model: str, numbers: Collection[int]) -> Mapping[int, int | None]:
+        """Always the same."""
+        return dict.fromkeys(numbers, STAMP_NS)
+
     def strange_entries(self, *, model: str) -> list[str]:
         """None: a load brings only what Conch keeps."""
         return []

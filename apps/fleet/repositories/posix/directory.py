@@ -91,6 +91,10 @@ class Directory:
         """The newest time stamp under the version's directory."""
         return stamps.newest_stamp_ns(self.root, model=model, number=number)
 
+    def stamps_ns(self, *, model: str, numbers: Collection[int]) -> Mapping[int, int | None]:
+        """Each by itself."""
+        return {number: self.stamp_ns(model=model, number=number) for number in numbers}
+
     def strange_entries(self, *, model: str) -> list[str]:
         """Look-alikes of versions, links to nowhere."""
         return stamps.strange_entries(self.root, model=model)

@@ -7,6 +7,7 @@ There is no rename. A version is there once every object of its manifest is; not
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -142,11 +143,13 @@ class Bucket:
 
     def stamp_ns(self, *, model: str, number: int) -> int | None:
         """The newest LastModified of the version's objects and of those that all versions share."""
+        return self.stamps_ns(model=model, numbers=(number,))[number]
+
+    def stamps_ns(self, *, model: str, numbers: Collection[int]) -> Mapping[int, int | None]:
+        """All of them from one listing."""
         home = f"{model}/"
-        found = [one for one in self._objects.listed(home) if _belongs(one.path.removeprefix(home), number)]
-        if not any(one.path.startswith(f"{home}{number}/") for one in found):
-            return None
-        return max(int(one.at.timestamp()) * 1_000_000_000 for one in found)
+        listed = [replace(one, path=one.path.removeprefix(home)) for one in self._objects.listed(home)]
+        return {number: _newest_ns(listed, number) for number in numbers}
 
     def strange_entries(self, *, model: str) -> list[str]:
         """Look-alikes of versions."""
@@ -213,6 +216,14 @@ class Bucket:
             yield name
         finally:
             self._objects.delete([f"{name}/marker"])
+
+
+def _newest_ns(listed: Iterable[Object], number: int) -> int | None:
+    """None when nothing of the version is there."""
+    found = [one for one in listed if _belongs(one.path, number)]
+    if not any(one.path.startswith(f"{number}/") for one in found):
+        return None
+    return max(int(one.at.timestamp()) * 1_000_000_000 for one in found)
 
 
 def _belongs(path: str, number: int) -> bool:
