@@ -37,7 +37,9 @@ SETTINGS = (
     Setting("CONCH_MAX_UPLOAD_BYTES", str(16 * 2**30), "largest upload taken"),
     Setting("CONCH_OPERATOR_MAX_UPLOAD_BYTES", "0", "largest upload taken from operators; 0: as large as from admins"),
     Setting(
-        "CONCH_MAX_INCOMING_BYTES", str(64 * 2**30), "most bytes that all unfinished uploads may announce together"
+        "CONCH_MAX_INCOMING_BYTES",
+        str(64 * 2**30),
+        "most bytes on their way in: announced, still fetched, waiting for a choice or a number",
     ),
     Setting("CONCH_MAX_UNFINISHED_UPLOADS", "20", "most unfinished uploads of one person or token"),
     Setting(

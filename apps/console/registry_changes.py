@@ -14,7 +14,7 @@ from apps.access import services as access
 from apps.common.text import printable
 from apps.console.door import Question, actor, ask
 from apps.console.forms.access import ReasonlessForm
-from apps.console.forms.registry import AliasForm, ChoiceForm, FetchForm, ModelForm, UploadForm
+from apps.console.forms.registry import AliasForm, ChoiceForm, FetchForm, ModelForm, NumberForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
 from apps.registry.errors import UploadTooLarge
@@ -94,6 +94,7 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
             number=given["number"],
             git_commit=given["git_commit"],
             notes=given["notes"],
+            version_directory=given["version_directory"],
         )
         return reverse("console:version", args=[name, version.number])
 
@@ -107,7 +108,8 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
         model=model,
         upload_url="/api/v1/uploads/",
         version_url=reverse("console:version", args=[name, 0]),
-        unfinished=registry.uploads(actor(request), model=name).filter(state="receiving"),
+        number_url=reverse("console:number_upload", args=[name, "0"]),
+        unfinished=registry.unfinished_uploads(actor(request), model=name),
         next_number=registry.next_number(model),
     )
 
@@ -133,6 +135,26 @@ def discard_upload(request: HttpRequest, name: str, key: str) -> HttpResponse:
     return ask(request, question, form, act, section="models")
 
 
+def number_upload(request: HttpRequest, name: str, key: str) -> HttpResponse:
+    """Give an upload whose number was taken meanwhile another one."""
+    upload = registry.get_upload(actor(request), key)
+    services.require_numbering(upload)
+    filename = printable(str(upload.wanted.get("filename") or "the file"), limit=80)
+    form = NumberForm(request.POST or None, initial={"number": registry.next_number(upload.model)})
+    question = Question(
+        f"Which number shall {filename} have?",
+        "Make it the version",
+        reverse("console:upload", args=[name]),
+        intro=f"{name} has a version {upload.wanted['number']} by now. The bytes were kept: nothing is sent again.",
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        version = services.number_upload(actor(request), key, number=given["number"])
+        return reverse("console:version", args=[name, version.number])
+
+    return ask(request, question, form, act, section="models")
+
+
 def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
     """Have a worker take a version's bytes from where they lie; its page then shows live how far it is."""
     registry.get_model(name)
@@ -145,7 +167,9 @@ def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
     )
 
     def act(given: Mapping[str, Any]) -> str:
-        wanted = services.Wanted(given["number"], given["git_commit"], given["notes"])
+        wanted = services.Wanted(
+            given["number"], given["git_commit"], given["notes"], version_directory=given["version_directory"]
+        )
         version = services.add_version_from(
             actor(request), model=name, source=given["source"], sha256=given["sha256"], wanted=wanted
         )
@@ -171,6 +195,28 @@ def choose_version(request: HttpRequest, name: str, number: int) -> HttpResponse
         services.choose_version(actor(request), model=name, number=number, **given)
         return where
 
+    return ask(request, question, form, act, section="models")
+
+
+def discard_version(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Give up a version that is still fetched, or waits for a choice."""
+    version = registry.get_version(name, number)
+    services.require_discardable(version)
+    where = reverse("console:version", args=[name, number])
+    question = Question(
+        f"Discard {name} {number}",
+        "Discard it",
+        where,
+        consequences=("Its bytes are dropped, and its number is free again.",),
+        is_dangerous=True,
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.discard_version(actor(request), model=name, number=number)
+        messages.success(request, f"{name} {number} is discarded.")
+        return where
+
+    form = ReasonlessForm(request.POST if request.method == "POST" else None)
     return ask(request, question, form, act, section="models")
 
 

@@ -139,7 +139,8 @@ class Upload(models.Model):
 
     `key` names it in its address and its file among the incoming ones. `owner` is the identity that began it and
     alone may go on; `actor` is the same as the audit keeps it. `wanted` is what the version shall be called and say.
-    `received_bytes` are on the disk for certain. `sha256` is what the sender says, empty when it says nothing.
+    `received_bytes` are on the disk for certain. `sha256` is what the sender says, empty when it says nothing;
+    `digest` is what they have, once all are here and nothing but their number stands in the way.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = UPLOAD_MOVES
@@ -152,6 +153,7 @@ class Upload(models.Model):
     wanted = models.JSONField(default=dict)
     fingerprint = models.CharField(max_length=128, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64, blank=True, db_default="")
     size_bytes = models.BigIntegerField()
     received_bytes = models.BigIntegerField(default=0)
     version = models.ForeignKey(Version, on_delete=models.SET_NULL, null=True, related_name="uploads")

@@ -23,7 +23,7 @@ from apps.registry.errors import (
     VersionUnknown,
 )
 from apps.registry.models import Alias, Artifact, Model, Sample, Upload, Version
-from apps.registry.states import VersionState
+from apps.registry.states import WAITING_UPLOADS, VersionState
 
 # Columns that no list shows.
 LARGE = ("config", "config_text", "signature", "remarks", "notes")
@@ -205,6 +205,11 @@ def uploads(actor: Actor, *, model: str = "") -> QuerySet[Upload]:
     found = Upload.objects.select_related("model", "version__model")
     found = found.filter(owner=actor.identity, expires_at__gt=timezone.now())
     return (found.filter(model__name=model) if model else found).order_by("-pk")
+
+
+def unfinished_uploads(actor: Actor, *, model: str) -> QuerySet[Upload]:
+    """Those of the actor's that still come in, or wait for a number."""
+    return uploads(actor, model=model).filter(state__in=WAITING_UPLOADS)
 
 
 def get_upload(actor: Actor, key: str) -> Upload:

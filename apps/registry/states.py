@@ -35,12 +35,16 @@ class UploadState(StrEnum):
     """Where a resumable upload is."""
 
     RECEIVING = "receiving"
+    NUMBERING = "numbering"
     FINISHED = "finished"
     REFUSED = "refused"
 
 
+# Whose bytes wait in the store.
+WAITING_UPLOADS = (UploadState.RECEIVING, UploadState.NUMBERING)
 UPLOAD_MOVES: Mapping[str, frozenset[str]] = {
-    UploadState.RECEIVING: frozenset({UploadState.FINISHED, UploadState.REFUSED}),
+    UploadState.RECEIVING: frozenset({UploadState.NUMBERING, UploadState.FINISHED, UploadState.REFUSED}),
+    UploadState.NUMBERING: frozenset({UploadState.FINISHED}),
     UploadState.FINISHED: frozenset(),
     UploadState.REFUSED: frozenset(),
 }

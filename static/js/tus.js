@@ -66,9 +66,10 @@ window.conchTus = (() => {
     async begin() {
       const model = encodeURIComponent(this.metadata.model);
       const list = await this.send("GET", `${this.url}?model=${model}`);
-      const same = list.body.results.find((one) => one.state === "receiving" && one.fingerprint === this.metadata.fingerprint);
+      const same = list.body.results.find((one) => ["receiving", "numbering"].includes(one.state) && one.fingerprint === this.metadata.fingerprint);
       if (same) {
         this.where = new URL(same.url).pathname;
+        if (same.state === "numbering") throw new Refused(409, { ...same.error, detail: same.error.message });
         return { offset: same.received_bytes, version: null };
       }
       const headers = { "Upload-Length": String(this.file.size), "Upload-Metadata": encoded(this.metadata), "Content-Type": BYTES };

@@ -11,6 +11,7 @@
   const found = form.querySelector("[data-found]");
   const drop = form.querySelector("[data-drop]");
   const buttons = [...form.querySelectorAll("button:not([data-cancel])")];
+  const FIELDS = ["number", "version_directory", "git_commit", "notes"];
   let running = null;
 
   const size = (bytes) => {
@@ -80,15 +81,19 @@
     words.textContent = "Beginning";
     for (const button of buttons) button.disabled = true;
     const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
-    for (const name of ["number", "git_commit", "notes"]) metadata[name] = form.elements[name].value;
+    for (const name of FIELDS) metadata[name] = form.elements[name].value;
     running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
     try {
       const number = await running.run();
       if (!number) return;
       running = null;
-      location.assign(form.dataset.versionUrl.replace("/0/", `/${number}/`));
+      location.assign(form.dataset.versionUrl.replace("/versions/0/", `/versions/${number}/`));
     } catch (error) {
-      if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
+      if (error.code === "number_taken_meanwhile") {
+        const key = running.where.split("/").pop();
+        running = null;
+        location.assign(form.dataset.numberUrl.replace("/uploads/0/", `/uploads/${key}/`));
+      } else if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
       else throw error;
     }
   }
@@ -100,7 +105,7 @@
     const mark = await fingerprint(file);
     const same = [...document.querySelectorAll("[data-fingerprint]")].find((one) => one.dataset.fingerprint === mark);
     if (!same) return;
-    for (const name of ["number", "git_commit", "notes"]) form.elements[name].value = same.dataset[name] || "";
+    for (const name of FIELDS) form.elements[name].value = same.dataset[name] || "";
     const received = size(Number(same.dataset.received));
     found.textContent = `${received} of this file are there already: the upload goes on from there, with the words it began with.`;
     found.hidden = false;

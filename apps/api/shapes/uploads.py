@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.shapes.common import LinkField, Shape
+from apps.api.shapes.common import Asked, LinkField, Shape
 from apps.api.shapes.versions import DirectoryField, VersionShape
 
-UPLOAD_STATES = ("receiving", "finished", "refused")
+UPLOAD_STATES = ("receiving", "numbering", "finished", "refused")
 
 
 class UploadBeginning(Shape):
@@ -36,7 +36,10 @@ class UploadFilter(Shape):
 
 
 class UploadShape(Shape):
-    """A resumable upload: `receiving`, then `finished` with its version, or `refused` with an error."""
+    """A resumable upload: `receiving`, then `finished` with its version, or `refused` with an error.
+
+    `numbering` where its number was taken meanwhile: POST another one to `url` with /number.
+    """
 
     id = serializers.CharField(source="key")
     model = serializers.CharField(source="model.name")
@@ -49,7 +52,7 @@ class UploadShape(Shape):
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     version = serializers.SerializerMethodField(help_text="The version it has become.")
-    error = serializers.DictField(help_text="{code, title, message, hint} when refused, else empty.")
+    error = serializers.DictField(help_text="{code, title, message, hint} when refused or numbering, else empty.")
     url = LinkField("upload", upload_id="key")
 
     def get_filename(self, row: Any) -> str:
@@ -63,6 +66,14 @@ class UploadShape(Shape):
         link = LinkField("version", name="model.name", number="number")
         link.bind("url", self)
         return {"number": row.version.number, "url": link.to_representation(row.version)}
+
+
+class UploadNumber(Asked):
+    """Which number the version shall have."""
+
+    number = serializers.IntegerField(
+        allow_null=True, default=None, min_value=1, max_value=2**63 - 1, help_text="Default: the next."
+    )
 
 
 class ArtifactShape(Shape):

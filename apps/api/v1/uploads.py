@@ -6,14 +6,17 @@ from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
+from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api import tus
 from apps.api.described import described
-from apps.api.doors import ApiView, filters
+from apps.api.doors import ApiView, asked, filters
 from apps.api.errors import FieldsInvalid, MediaTypeUnsupported
-from apps.api.shapes.uploads import ArtifactShape, UploadBeginning, UploadFilter, UploadShape
+from apps.api.idempotent import idempotent
+from apps.api.shapes.uploads import ArtifactShape, UploadBeginning, UploadFilter, UploadNumber, UploadShape
+from apps.api.shapes.versions import VersionShape
 from apps.api.tus import TusHeaderInvalid, TusVersionUnsupported, TusView
 from apps.registry import errors, selectors, services
 
@@ -45,6 +48,7 @@ SENDING = (
     errors.ChecksumWrong,
     errors.DigestWrong,
     errors.VersionNumberTaken,
+    errors.NumberTakenMeanwhile,
     errors.StoreFull,
     errors.StoreBroken,
 )
@@ -149,6 +153,31 @@ class Upload(TusView):
         """Its bytes are dropped; a version that it has become stays."""
         services.discard_upload(self.actor(), upload_id)
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class UploadNumbering(ApiView):
+    """Giving a number to an upload whose own was taken meanwhile."""
+
+    parser_classes = [JSONParser]
+
+    @described(
+        "Number an upload",
+        takes=UploadNumber,
+        gives=VersionShape,
+        status=202,
+        errors=[
+            errors.UploadUnknown,
+            errors.UploadExpired,
+            errors.NothingToNumber,
+            errors.NumberInvalid,
+            errors.VersionNumberTaken,
+        ],
+    )
+    @idempotent()
+    def post(self, request: Request, upload_id: str) -> Response:
+        """For one that is `numbering`: its bytes were kept, and become the version of that number now."""
+        version = services.number_upload(self.actor(), upload_id, **asked(UploadNumber, request))
+        return self.started(self.shape(VersionShape, version))
 
 
 class Artifact(ApiView):

@@ -38,12 +38,18 @@ REGISTRY: Paths = [
         "models/<name:name>/versions/<number:number>/choose", versions.VersionChoosing.as_view(), name="version-choose"
     ),
     path(
+        "models/<name:name>/versions/<number:number>/discard",
+        versions.VersionDiscarding.as_view(),
+        name="version-discard",
+    ),
+    path(
         "models/<name:name>/versions/<number:number>/archive",
         versions.VersionArchive.as_view(),
         name="version-archive",
     ),
     path("uploads/", uploads.Uploads.as_view(), name="uploads"),
     path("uploads/<name:upload_id>", uploads.Upload.as_view(), name="upload"),
+    path("uploads/<name:upload_id>/number", uploads.UploadNumbering.as_view(), name="upload-number"),
     path("artifacts/<name:sha256>", uploads.Artifact.as_view(), name="artifact"),
     path("models/<name:name>/aliases/<name:alias>", registry.Alias.as_view(), name="alias"),
     path("models/<name:name>/samples", samples.Samples.as_view(), name="samples"),

@@ -84,6 +84,7 @@ class Versions(ApiView):
         errors=[
             errors.ModelUnknown,
             errors.VersionNumberTaken,
+            errors.NumberTakenMeanwhile,
             errors.NumberInvalid,
             errors.FieldInvalid,
             errors.UploadTooLarge,
@@ -183,6 +184,24 @@ class VersionChoosing(ApiView):
         wanted = asked(VersionChoice, request)
         version = services.choose_version(self.actor(), model=name, number=number, **wanted)
         return self.started(self.shape(VersionShape, version))
+
+
+class VersionDiscarding(ApiView):
+    """Giving a version up before it is checked."""
+
+    parser_classes = [JSONParser]
+
+    @described(
+        "Discard a version",
+        takes=ReasonShape,
+        gives=VersionShape,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, errors.NothingToDiscard],
+    )
+    @idempotent()
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """For a version that is `fetching` or `choosing`: it is `rejected`, its bytes go, its number is free again."""
+        version = services.discard_version(self.actor(), model=name, number=number, **asked(ReasonShape, request))
+        return Response(self.shape(VersionShape, version))
 
 
 class VersionArchive(ApiView):

@@ -53,6 +53,19 @@ class ModelForm(forms.Form):
         return given | {"slo_error_ratio": None if percent is None else percent / 100}
 
 
+class DirectoryField(forms.RegexField):
+    """A version's directory in an archive that holds several."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            r"^[1-9][0-9]{0,18}$",
+            label="Version directory",
+            required=False,
+            help_text="Of several in the archive, the one that is meant. Empty: the only one, or you are asked.",
+            error_messages={"invalid": "A version directory's name is a number, such as 7."},
+        )
+
+
 class UploadForm(forms.Form):
     """A version's bytes and where they come from."""
 
@@ -64,6 +77,7 @@ class UploadForm(forms.Form):
     number = forms.IntegerField(
         label="Version number", required=False, min_value=1, max_value=2**63 - 1, help_text="Empty: the next one."
     )
+    version_directory = DirectoryField()
     git_commit = forms.CharField(label="Commit", required=False, max_length=64)
     notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
 
@@ -81,8 +95,15 @@ class FetchForm(forms.Form):
     number = forms.IntegerField(
         label="Version number", required=False, min_value=1, max_value=2**63 - 1, help_text="Empty: the next one."
     )
+    version_directory = DirectoryField()
     git_commit = forms.CharField(label="Commit", required=False, max_length=64)
     notes = forms.CharField(required=False, max_length=4_000, widget=forms.Textarea(attrs={"rows": 2}))
+
+
+class NumberForm(forms.Form):
+    """The number of a version whose bytes are here already."""
+
+    number = forms.IntegerField(label="Version number", min_value=1, max_value=2**63 - 1)
 
 
 class ChoiceForm(forms.Form):

@@ -1,11 +1,14 @@
 """Changing models, versions, aliases and samples."""
 
 from apps.registry.artifacts import Landed, Upload
+from apps.registry.services.adding import add_version
 from apps.registry.services.checks import check_version, due_versions, sweep_store
 from apps.registry.services.choosing import choose_version, forget_unchosen, require_choosing
+from apps.registry.services.discarding import discard_version, require_discardable
 from apps.registry.services.fetching import due_fetches, fetch_version
 from apps.registry.services.limits import largest_upload, require_small, upload_limit
 from apps.registry.services.models import point_alias, register_model, update_model
+from apps.registry.services.numbering import number_upload, require_numbering
 from apps.registry.services.receiving import Checksum, Sending, append_upload, due_uploads, finish_upload
 from apps.registry.services.references import add_version_from
 from apps.registry.services.samples import (
@@ -19,7 +22,7 @@ from apps.registry.services.samples import (
 )
 from apps.registry.services.sweeping import orphaned_artifacts, sweep_artifacts
 from apps.registry.services.uploads import Announced, add_known_version, begin_upload, discard_upload, sweep_uploads
-from apps.registry.services.versions import Wanted, add_version
+from apps.registry.services.versions import Wanted
 
 __all__ = [
     "Announced",
@@ -39,6 +42,7 @@ __all__ = [
     "choose_version",
     "claim_capture",
     "discard_upload",
+    "discard_version",
     "due_fetches",
     "due_uploads",
     "due_versions",
@@ -47,12 +51,15 @@ __all__ = [
     "finish_upload",
     "forget_unchosen",
     "largest_upload",
+    "number_upload",
     "orphaned_artifacts",
     "point_alias",
     "read_files",
     "register_model",
     "remove_sample",
     "require_choosing",
+    "require_discardable",
+    "require_numbering",
     "require_small",
     "sweep_artifacts",
     "sweep_store",

@@ -25,7 +25,7 @@ from apps.registry.models import Artifact, Version
 from apps.registry.models import Upload as UploadRow
 from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
 from apps.registry.services.uploads import upload_time
-from apps.registry.states import UploadState, VersionState
+from apps.registry.states import WAITING_UPLOADS, VersionState
 from apps.serving.protocol import Signature
 
 log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ def sweep_store() -> None:
         *Version.objects.filter(state__in=(VersionState.FETCHING, VersionState.CHOOSING, *PENDING)).values_list(
             "incoming", flat=True
         ),
-        *UploadRow.objects.filter(state=UploadState.RECEIVING).values_list("key", flat=True),
+        *UploadRow.objects.filter(state__in=WAITING_UPLOADS).values_list("key", flat=True),
     ]
     with artifacts.faults(store, doing="removing leftovers"):
         artifacts.sweep(store, keep_incoming=set(waiting))

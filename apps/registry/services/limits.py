@@ -6,8 +6,8 @@ from django.db.models import Sum
 from apps.access import services as access
 from apps.common.actor import Actor
 from apps.registry.errors import IncomingFull, TooManyUploads, UploadTooLarge
-from apps.registry.models import Upload
-from apps.registry.states import UploadState
+from apps.registry.models import Fetch, Upload, Version
+from apps.registry.states import WAITING_UPLOADS, VersionState
 
 
 def largest_upload() -> int:
@@ -34,13 +34,23 @@ def require_small(actor: Actor, size_bytes: int) -> None:
 
 def require_place(actor: Actor, size_bytes: int) -> None:
     """TooManyUploads or IncomingFull when another unfinished upload of that size is one too many."""
-    unfinished = Upload.objects.filter(state=UploadState.RECEIVING)
+    unfinished = Upload.objects.filter(state__in=WAITING_UPLOADS)
     most = int(settings.CONCH["max_unfinished_uploads"])
     if unfinished.filter(owner=actor.identity).count() >= most:
         raise TooManyUploads(f"{actor.name} has {most} unfinished uploads", limit=most)
-    announced = unfinished.aggregate(total=Sum("size_bytes"))["total"] or 0
-    room = int(settings.CONCH["max_incoming_bytes"]) - announced
+    taken = incoming_bytes()
+    room = int(settings.CONCH["max_incoming_bytes"]) - taken
     if size_bytes > room:
         raise IncomingFull(
-            f"{size_bytes:,} bytes more are too much: {announced:,} are on their way in already", room_bytes=room
+            f"{size_bytes:,} bytes more are too much: {taken:,} are on their way in already", room_bytes=room
         )
+
+
+def incoming_bytes() -> int:
+    """All that is on its way in: announced, fetched as far as its size is known, or waiting for a choice."""
+    parts = (
+        Upload.objects.filter(state__in=WAITING_UPLOADS),
+        Version.objects.filter(state=VersionState.CHOOSING),
+        Fetch.objects.all(),
+    )
+    return sum(rows.aggregate(total=Sum("size_bytes"))["total"] or 0 for rows in parts)

@@ -29,9 +29,11 @@ from apps.registry.errors import (
     UploadBusy,
     UploadFailed,
     UploadOverrun,
+    VersionNumberTaken,
 )
 from apps.registry.growing import Growing
 from apps.registry.models import Upload
+from apps.registry.services import numbering
 from apps.registry.services.leases import Lease, LeaseLost
 from apps.registry.services.uploads import upload_time
 from apps.registry.services.versions import Wanted, keep_version
@@ -81,6 +83,8 @@ def append_upload(actor: Actor, key: str, sending: Sending) -> Upload:
     _require_fits(upload, sending)
     if upload.state == UploadState.REFUSED:
         raise UploadFailed(f"{upload}: {upload.error.get('message', '')}", reason=upload.error.get("code", ""))
+    if upload.state == UploadState.NUMBERING:
+        raise numbering.taken_meanwhile(upload)
     if upload.state == UploadState.FINISHED:
         return upload
     with _held(upload, sending.offset_bytes) as lease:
@@ -114,11 +118,11 @@ def _held(upload: Upload, offset_bytes: int) -> Iterator[Lease]:
         raise UploadBusy(f"another request is sending to {upload}")
     try:
         yield lease
-        lease.release(expires_at=timezone.now() + upload_time())
+        lease.release()
     except LeaseLost as error:
         raise UploadBusy(f"this request was silent for so long that another one may send to {upload}") from error
     except BaseException:
-        lease.let_go(expires_at=timezone.now() + upload_time())
+        lease.let_go()
         raise
 
 
@@ -159,7 +163,7 @@ def _write(file: Growing, sending: Sending, lease: Lease) -> None:
 
 def _save(upload: Upload, file: Growing, lease: Lease) -> None:
     file.flush()
-    lease.renew(received_bytes=file.size_bytes)
+    lease.renew(received_bytes=file.size_bytes, expires_at=timezone.now() + upload_time())
     upload.received_bytes = file.size_bytes
 
 
@@ -191,6 +195,8 @@ def _finish(upload: Upload, lease: Lease) -> None:
         if upload.sha256 and digest != upload.sha256:
             raise DigestWrong(f"{upload} has the SHA-256 {digest}, announced was {upload.sha256}", field="sha256")
         _make_version(upload, digest)
+    except VersionNumberTaken as error:
+        raise numbering.keep_unnumbered(upload, digest) from error
     except ControlPlaneError as error:
         if not error.retryable:
             _refuse(upload, error)

@@ -64,7 +64,7 @@ def begin_upload(
     if may_skip_bytes and not wanted.version_directory and _is_known(announced):
         return _finished_at_once(actor, owner, announced, wanted)
     require_place(actor, announced.size_bytes)
-    upload = _row(actor, owner, announced, wanted)
+    upload = upload_row(actor, owner, announced, wanted)
     artifacts.make_incoming(selectors.store(), upload.key, needed_bytes=announced.size_bytes)
     upload.save(force_insert=True)
     return upload
@@ -75,16 +75,16 @@ def _is_known(announced: Announced) -> bool:
     return artifact is not None and artifact.size_bytes == announced.size_bytes
 
 
-def _row(actor: Actor, model: Model, announced: Announced, wanted: Wanted, **more: Any) -> Upload:
+def upload_row(actor: Actor, model: Model, announced: Announced, wanted: Wanted, **more: Any) -> Upload:
+    """A new upload, not saved yet."""
     return Upload(
-        key=secrets.token_hex(16),
         model=model,
         owner=actor.identity,
         actor=asdict(replace(actor, scopes=None)),
         wanted=asdict(wanted),
         expires_at=timezone.now() + upload_time(),
         **asdict(announced),
-        **more,
+        **({"key": secrets.token_hex(16)} | more),
     )
 
 
@@ -96,7 +96,7 @@ def upload_time() -> timedelta:
 @transaction.atomic
 def _finished_at_once(actor: Actor, owner: Model, announced: Announced, wanted: Wanted) -> Upload:
     version = add_known_version(actor, model=owner.name, sha256=announced.sha256, wanted=wanted)
-    upload = _row(
+    upload = upload_row(
         actor,
         owner,
         announced,

@@ -8,17 +8,15 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.access.idempotency import KEPT_FOR
-from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.common.dispatch import wake
 from apps.common.names import MAX_VERSION
 from apps.common.text import printable
-from apps.registry import artifacts, selectors
-from apps.registry.artifacts import Received, Upload
+from apps.registry import selectors
+from apps.registry.artifacts import Received
 from apps.registry.errors import FieldInvalid, NumberInvalid, VersionNumberTaken
 from apps.registry.models import Model, Version
-from apps.registry.services.limits import upload_limit
 from apps.registry.states import VersionState
 
 CHECK = "conch.check_version"
@@ -62,39 +60,6 @@ class Wanted:
             "request_key": self.request_key,
             "version_directory": self.version_directory,
         }
-
-
-def add_version(
-    actor: Actor,
-    *,
-    model: str,
-    upload: Upload,
-    number: int | None = None,
-    git_commit: str = "",
-    notes: str = "",
-    request_key: str = "",
-    version_directory: str = "",
-) -> Version:
-    """Receive a version's bytes; a worker checks them, and the version becomes `ready` or `rejected`.
-
-    The bytes are streamed before any transaction is opened; if the row cannot be made they go again. The same
-    request sent again, told by its `request_key`, gets the version it made.
-    """
-    require(actor, "add_version")
-    owner = selectors.get_model(model)
-    if made := made_before(owner, request_key):
-        return made
-    wanted = Wanted(number, git_commit, notes, upload.filename, request_key, version_directory)
-    wanted.check(owner)
-    received = artifacts.receive(selectors.store(), upload, limit_bytes=upload_limit(actor))
-    try:
-        version = keep_version(actor, owner, received, wanted)
-    except BaseException:
-        artifacts.drop_incoming(selectors.store(), received.name)
-        raise
-    if version.incoming != received.name:
-        artifacts.drop_incoming(selectors.store(), received.name)
-    return version
 
 
 def made_before(model: Model, request_key: str) -> Version | None:

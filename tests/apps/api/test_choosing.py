@@ -14,7 +14,7 @@ from apps.registry import services
 from apps.registry.models import Version
 from tests.apps.api import rows
 from tests.apps.api.test_errors import problem
-from tests.apps.api.test_tus import begin
+from tests.apps.api.test_tus import begin, send
 from tests.factories.archives import MODEL_PY, good, zipped
 
 Callers = Callable[..., Client]
@@ -142,3 +142,34 @@ def test_the_page_for_choosing_says_when_there_is_nothing_to_choose(ci: Client, 
 
     assert page.status_code == 409
     assert "there is nothing to choose" in page.content.decode()
+
+
+def test_a_version_that_waits_is_discarded_over_rest_and_its_number_is_free(ci: Client) -> None:
+    upload(ci)
+
+    answer, again = (
+        ci.post(f"{PATH}/1/discard", {"reason": "another archive"}, content_type="application/json") for _ in range(2)
+    )
+
+    assert (answer.status_code, answer.json()["state"], answer.json()["error"]["code"]) == (
+        200,
+        "rejected",
+        "version_discarded",
+    )
+    problem(again, 409, "nothing_to_discard")
+
+
+def test_an_upload_whose_number_was_taken_meanwhile_is_numbered_over_rest(ci: Client) -> None:
+    begun = begin(ci, size=len(CONTENT), number="1", version_directory="7")
+    upload(ci)
+    sent = send(ci, begun["Location"], CONTENT)
+
+    refusal = problem(sent, 409, "number_taken_meanwhile")
+    waiting = ci.get(begun["Location"]).json()
+    answer = ci.post(f"{begun['Location']}/number", {"number": None}, content_type="application/json")
+
+    assert (waiting["state"], waiting["id"]) == ("numbering", refusal["facts"]["upload"])
+    assert (answer.status_code, answer.json()["number"]) == (202, 2)
+    problem(
+        ci.post(f"{begun['Location']}/number", {"number": 9}, content_type="application/json"), 409, "nothing_to_number"
+    )

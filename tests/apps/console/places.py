@@ -69,6 +69,8 @@ OTHERS = frozenset(
         "retry",
         "skip_gate",
         "discard_upload",
+        "discard_version",
+        "number_upload",
         "choose",
         "devices",
         "promises",

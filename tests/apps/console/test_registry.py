@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.registry.models import Alias, Model, Sample, Version
+from apps.registry.models import Alias, Model, Sample, Upload, Version
 from tests.factories.fleets import FleetRows
 
 
@@ -207,3 +207,38 @@ def test_the_version_that_is_meant_is_chosen_by_hand(rows: FleetRows, operator: 
     assert "Which version is digits 2?" in question
     assert (answer.status_code, answer.headers.get("Location")) == (302, where)
     assert Version.objects.get(pk=rows.versions["digits", 2].pk).state == "received"
+
+
+def test_an_upload_whose_number_was_taken_meanwhile_gets_another_one_by_hand(
+    rows: FleetRows, operator: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CONCH = settings.CONCH | {"artifacts_dir": tmp_path}
+    told = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": "model ZGlnaXRz,filename ZC56aXA="}
+    key = operator.post("/api/v1/uploads/", headers=told).json()["id"]
+    Upload.objects.update(state="numbering", received_bytes=9, wanted={"number": 2, "filename": "d.zip"})
+    where = f"/models/digits/uploads/{key}/number/"
+
+    listed, question = (operator.get(one).content.decode() for one in ("/models/digits/upload/", where))
+    taken = operator.post(where, {"number": "2"})
+    done = operator.post(where, {"number": "44"})
+    again = operator.post(where, {"number": "45"})
+
+    assert ("number 2 was taken meanwhile" in listed, where in listed) == (True, True)
+    assert "Which number shall d.zip have?" in question
+    assert (taken.status_code, done.headers.get("Location")) == (409, "/models/digits/versions/44/")
+    assert again.status_code == 409
+
+
+def test_a_version_that_waits_for_a_choice_is_discarded_by_hand(rows: FleetRows, operator: Client) -> None:
+    where = "/models/digits/versions/2/"
+    later = timezone.now() + timedelta(hours=1)
+    Version.objects.filter(pk=rows.versions["digits", 2].pk).update(
+        state="choosing", choices=["1", "7"], choose_until=later
+    )
+
+    page = operator.get(where).content.decode()
+    answer = operator.post(f"{where}discard/")
+
+    assert f"{where}discard/" in page
+    assert (answer.status_code, answer.headers.get("Location")) == (302, where)
+    assert Version.objects.get(pk=rows.versions["digits", 2].pk).state == "rejected"

@@ -1,7 +1,7 @@
 """Resumable uploads: whatever breaks, the bytes that came are kept, and the version is made once."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,13 +19,11 @@ from apps.registry.errors import (
     UploadBusy,
     UploadFailed,
     UploadOverrun,
-    VersionNumberTaken,
 )
 from apps.registry.models import Upload, Version
 from apps.registry.services import Checksum, Sending
 from tests.apps.registry.conftest import files_under
 from tests.apps.registry.sending import CONTENT, DIGEST, OPERATOR, Begin, breaking, kept, send
-from tests.factories.archives import good, zipped
 
 
 def test_pieces_become_a_version_that_passes(begin: Begin) -> None:
@@ -178,17 +176,6 @@ def test_another_file_than_announced_is_refused_and_dropped(begin: Begin, store:
     upload.refresh_from_db()
     assert (upload.state, upload.error["code"]) == ("refused", "digest_wrong")
     assert (files_under(store), Version.objects.count()) == ([], 0)
-
-
-def test_a_number_that_was_taken_meanwhile_is_said(begin: Begin, receive: Callable[..., Version]) -> None:
-    upload = begin(number=1)
-    receive(zipped(good()), number=1)
-
-    with pytest.raises(VersionNumberTaken):
-        send(upload, CONTENT)
-
-    upload.refresh_from_db()
-    assert upload.error["code"] == "version_number_taken"
 
 
 def test_a_complete_upload_whose_process_died_is_finished_by_the_sweep_once(begin: Begin, store: Path) -> None:
