@@ -133,6 +133,7 @@ def tidy(now: datetime) -> None:
     """Old probes, kept answers and uploads; what killed processes left in the store and in repositories."""
     services.forget_old_probes(now)
     services.forget_old_trials(now)
+    services.tally_ended(now)
     idempotency.forget(now=now)
     registry_services.sweep_uploads(now)
     registry_services.forget_unchosen(now)

@@ -15,6 +15,7 @@ from apps.deployments.models.rollouts import (
     StepRun,
     WarmupSchedule,
 )
+from apps.deployments.models.tallies import RolloutTally
 from apps.deployments.models.trials import Trial
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Probe",
     "Release",
     "Rollout",
+    "RolloutTally",
     "Run",
     "StepRun",
     "Trial",

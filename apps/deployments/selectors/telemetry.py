@@ -1,12 +1,12 @@
 """Conch's own figures, for its own /metrics. A constant number of queries."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
 
-from apps.deployments.models import Placement, Rollout, Run
+from apps.deployments.models import Placement, Rollout, RolloutTally, Run
 from apps.deployments.states import ACTIVE_ROLLOUT, RunState
 
 BUCKETS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
@@ -23,6 +23,11 @@ class Durations:
     sum_s: float
     below: Mapping[int, int]
 
+    def __add__(self, other: "Durations") -> "Durations":
+        """Both together."""
+        below = {second: self.below[second] + other.below[second] for second in BUCKETS_S}
+        return replace(self, count=self.count + other.count, sum_s=self.sum_s + other.sum_s, below=below)
+
 
 def active_rollouts() -> list[tuple[str, str, str, int]]:
     """How many rollouts are moving: environment, kind, state, number."""
@@ -32,12 +37,35 @@ def active_rollouts() -> list[tuple[str, str, str, int]]:
 
 
 def durations() -> list[Durations]:
-    """All rollouts that have ended and are still known."""
+    """All rollouts that have ended: the tallies of old, and what came since."""
+    kept, upto_id = tallies()
+    return merged([*kept, *ended(Q(pk__gt=upto_id))])
+
+
+def tallies() -> tuple[list[Durations], int]:
+    """What was counted before, and the last rollout that was looked at."""
+    rows = RolloutTally.objects.select_related("environment").order_by("environment__name", "kind", "state")
+    kept = [
+        Durations(
+            environment=row.environment.name,
+            kind=row.kind,
+            state=row.state,
+            count=row.count,
+            sum_s=row.sum_s,
+            below={second: row.below.get(str(second), 0) for second in BUCKETS_S},
+        )
+        for row in rows
+    ]
+    return kept, max((row.upto_id for row in rows), default=0)
+
+
+def ended(which: Q) -> list[Durations]:
+    """Counted from the rollouts themselves."""
     took = ExpressionWrapper(F("finished_at") - F("created_at"), output_field=DurationField())
     by = ("placement__environment__name", "kind", "state")
     counted = {f"below_{second}": Count("pk", filter=Q(took__lte=timedelta(seconds=second))) for second in BUCKETS_S}
-    ended = Rollout.objects.exclude(finished_at=None).annotate(took=took)
-    rows = ended.values(*by).annotate(number=Count("pk"), all_s=Sum("took"), **counted).order_by(*by)
+    found = Rollout.objects.filter(which).exclude(finished_at=None).annotate(took=took)
+    rows = found.values(*by).annotate(number=Count("pk"), all_s=Sum("took"), **counted).order_by(*by)
     return [
         Durations(
             environment=row["placement__environment__name"],
@@ -49,6 +77,15 @@ def durations() -> list[Durations]:
         )
         for row in rows
     ]
+
+
+def merged(found: Iterable[Durations]) -> list[Durations]:
+    """One of each environment, kind and state."""
+    kept: dict[tuple[str, str, str], Durations] = {}
+    for one in found:
+        key = (one.environment, one.kind, one.state)
+        kept[key] = kept[key] + one if key in kept else one
+    return list(kept.values())
 
 
 def active_versions() -> list[tuple[str, str, int]]:

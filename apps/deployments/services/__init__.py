@@ -39,6 +39,7 @@ from apps.deployments.services.runs import (
     reroute,
     wait_in_step,
 )
+from apps.deployments.services.tallies import tally_ended
 from apps.deployments.services.telling import tell_once
 from apps.deployments.services.trials import begin_trial, end_trial, forget_old_trials, sweep_trials, try_version
 from apps.deployments.services.turning import turn_back_by_gate
@@ -100,6 +101,7 @@ __all__ = [
     "skip_gate",
     "sweep_trials",
     "synthetic_made",
+    "tally_ended",
     "tell_once",
     "try_version",
     "turn_back_by_gate",

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from apps.deployments import services
 from apps.deployments.models import Drift, Placement, Rollout
 from apps.fleet.models import Observation
 from apps.registry.models import Model
@@ -16,7 +17,7 @@ from tests.apps.api import rows
 
 pytestmark = pytest.mark.django_db
 # One finds the token.
-QUERIES = 10
+QUERIES = 11
 
 
 def scrape(client: Client) -> dict[str, float]:
@@ -45,6 +46,37 @@ def test_rollouts_are_counted_while_they_move_and_timed_when_they_end(root: Clie
     assert found[f"conch_rollout_duration_seconds_bucket{ended_so} le=30.0 state=succeeded"] == 0
     assert found[f"conch_rollout_duration_seconds_bucket{ended_so} le=60.0 state=succeeded"] == 1
     assert found[f"conch_rollout_duration_seconds_sum{ended_so} state=succeeded"] == pytest.approx(35)
+
+
+def test_what_was_counted_once_is_not_counted_again(root: Client) -> None:
+    now, placement, version = timezone.now(), rows.placement(), rows.version(1)
+    for hours in (5, 4, 0):
+        at = now - timedelta(hours=hours)
+        one = rows.rollout(placement, to=version, servers=0)
+        Rollout.objects.filter(pk=one.pk).update(
+            state="succeeded", created_at=at - timedelta(seconds=7), finished_at=at
+        )
+    before = scrape(root)
+
+    counted = [services.tally_ended(now) for _ in range(2)]
+
+    assert counted == [2, 0]
+    assert scrape(root) == before
+    assert before["conch_rollout_duration_seconds_count environment=prod kind=promote state=succeeded"] == 3
+
+
+def test_what_ends_behind_one_that_moves_is_counted_too(root: Client) -> None:
+    long_ago = timezone.now() - timedelta(hours=9)
+    moving = rows.rollout(rows.placement(), to=rows.version(1), servers=1)
+    ended = rows.rollout(rows.placement("other"), to=rows.version(1, of="other"), servers=1)
+    Rollout.objects.filter(pk=moving.pk).update(state="running", created_at=long_ago, finished_at=None)
+    Rollout.objects.filter(pk=ended.pk).update(state="succeeded", created_at=long_ago, finished_at=long_ago)
+
+    services.tally_ended(timezone.now())
+    Rollout.objects.filter(pk=moving.pk).update(state="succeeded", finished_at=long_ago)
+    services.tally_ended(timezone.now())
+
+    assert scrape(root)["conch_rollout_duration_seconds_count environment=prod kind=promote state=succeeded"] == 2
 
 
 def test_work_that_nobody_takes_up_is_late(root: Client) -> None:
