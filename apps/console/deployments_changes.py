@@ -85,9 +85,8 @@ def _promotion(environment: str, policy: "Policy", placement: "Placement | None"
     if not servers:
         yield f"{environment}: has no server that takes rollouts."
         return
-    after = "" if old == "–" else f"; {old} is kept loaded for {policy.standby_window_s / 60:g} min where it can be"
     now = "nothing is live there now" if old == "–" else f"now on {old}"
-    yield f"{environment}: {count(len(servers), 'server')} ({listed(servers)}), {now}{after}."
+    yield f"{environment}: {count(len(servers), 'server')} ({listed(servers)}), {now}."
     if policy.shadow.when == "never":
         yield f"{environment}: nothing is tried aside there, its policy says: clients are the first to meet it."
 

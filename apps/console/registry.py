@@ -148,31 +148,35 @@ def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One version: its config, files, checks, how it did aside, where it is live."""
     found = registry.get_version(name, number)
     rollouts = deployments.rollouts(model=name).filter(to_version=found).prefetch_related("runs__server", "runs__steps")
+    placements = list(deployments.placements(model=name))
     shown = version_page(
         found,
-        placements=list(deployments.placements(model=name)),
+        placements=placements,
         aliases=_aliases(found.model),
         rollouts=rollouts[:SHADOWS],
         bans=deployments.bans(model=name, active=True),
+        is_served=bool(deployments.servers_serving(name, number)),
     )
     return live_page(
         request,
         "registry/version_detail.html",
         Part("version", "registry/_version.html", shown, is_moving=shown.is_moving, ended=shown.ended),
-        Part("report", "registry/_report.html", _report(request, found), is_moving=shown.is_moving),
+        Part("report", "registry/_report.html", _report(request, found, placements), is_moving=shown.is_moving),
         section="models",
         model=found.model,
         number=number,
     )
 
 
-def _report(request: HttpRequest, version: "Version") -> ReportPanel | None:
+def _report(request: HttpRequest, version: "Version", placements: "list[Placement]") -> ReportPanel | None:
     """Preflight for one environment, the last unless another is asked for; None before there is a configuration."""
     names = tuple(home.name for home in fleet.environments())
     if version.artifact is None or not names:
         return None
     asked = request.GET.get("environment", "")
-    return report_panel(deployments.report(version, asked if asked in names else names[-1]), names)
+    chosen = asked if asked in names else names[-1]
+    bans = (deployments.ban_on(one, version) for one in placements if one.environment.name == chosen)
+    return report_panel(deployments.report(version, chosen), names, ban=next(bans, None))
 
 
 def compare(request: HttpRequest, name: str, number: int) -> HttpResponse:

@@ -68,12 +68,16 @@ class Gate(BaseModel):
         """The unit of its value and, against a value, of its limit."""
         return "ratio" if self.signal == PROBE_FAILURES else UNITS[Signal(self.signal)]
 
+    def told(self, value: float) -> str:
+        """A value with its unit, as people read it: a ratio in per cent."""
+        return f"{value * 100:.4g} %" if self.unit == "ratio" else f"{value:.4g} {self.unit}".rstrip()
+
     @property
     def sentence(self) -> str:
         """The condition as people read it: `p99 latency at most 60 ms over 60 s`."""
         what = f"p{float(self.quantile) * 100:g}" if self.signal == Signal.LATENCY_QUANTILE else self.signal
         limit = {
-            Against.VALUE: f"{self.limit:g}{'' if self.unit == 'ratio' else f' {self.unit}'}",
+            Against.VALUE: self.told(self.limit),
             Against.OBJECTIVE: f"{_times(self.limit)}its objective",
             Against.REPLACED: f"{_times(self.limit)}the old version's",
         }

@@ -18,7 +18,7 @@ def run(context: Context) -> Outcome:
     return Done(
         {
             "versions": sorted(versions),
-            "beside": work.stands_beside,
+            **({"beside": work.stands_beside} if work.old else {}),
             "warm_up_requests": len(new.warmup or []),
         }
     )

@@ -52,13 +52,14 @@ def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | N
     why = f"skipped by {skipped['by']}: {skipped['reason']}" if skipped else ""
     if judged is None:
         return GateLine(gate.name, gate.sentence, chip(VERDICT, verdict), message=why, is_skipped=bool(skipped))
+    scale, unit = (100, "%") if gate.unit == "ratio" else (1, gate.unit)
     return GateLine(
         name=gate.name,
         sentence=gate.sentence,
         chip=chip(VERDICT, verdict),
-        value=_number(judged.value),
-        limit=_number(judged.threshold),
-        unit=gate.unit,
+        value=_number(judged.value, scale),
+        limit=_number(judged.threshold, scale),
+        unit=unit,
         samples=_samples(judged),
         at=judged.at,
         message=why or judged.message,
@@ -67,8 +68,8 @@ def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | N
     )
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else shown(value)
+def _number(value: float | None, scale: int) -> str:
+    return "–" if value is None else shown(value * scale)
 
 
 def _samples(judged: "Judgement") -> str:

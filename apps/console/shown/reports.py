@@ -8,6 +8,7 @@ from apps.console.shown.state import Chip
 from apps.serving.preflight import Severity
 
 if TYPE_CHECKING:
+    from apps.deployments.models import Ban
     from apps.deployments.selectors import Report
     from apps.serving.preflight import Finding
 
@@ -40,10 +41,11 @@ class ReportPanel:
     rows: tuple[FindingRow, ...]
     more: int
     verdict: Chip
+    ban: str
 
 
-def report_panel(report: "Report", environments: tuple[str, ...]) -> ReportPanel:
-    """What was found, the same about several servers in one row."""
+def report_panel(report: "Report", environments: tuple[str, ...], *, ban: "Ban | None") -> ReportPanel:
+    """What was found, the same about several servers in one row; a ban there stands above every rule."""
     grouped: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
         grouped.setdefault((finding.rule, _without_server(finding)), []).append(finding)
@@ -54,7 +56,8 @@ def report_panel(report: "Report", environments: tuple[str, ...]) -> ReportPanel
         servers=report.servers,
         rows=rows[:ROWS],
         more=max(0, len(rows) - ROWS),
-        verdict=_verdict(report),
+        verdict=Chip("! banned there", "bad") if ban else _verdict(report),
+        ban=printable(f"by {ban.actor}: {ban.reason}", limit=SHOWN_CHARS) if ban else "",
     )
 
 

@@ -203,9 +203,9 @@ def is_folded(counts: Iterable[RunCount]) -> bool:
 
 
 def _restored(rollout: "Rollout") -> str:
-    """Time to restore, in words: of a rollback, and of what was sent back while it moved."""
+    """Time to restore, in words, of what was rolled back or sent back while it moved; nothing where nothing changed."""
     seconds = rollout.time_to_restore_s
-    return "" if seconds is None else f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    return "" if not seconds else f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _turned(rollout: "Rollout") -> str:

@@ -75,6 +75,7 @@ class VersionPage:
     outputs: tuple[str, ...]
     max_batch_size: int
     shadows: tuple[Shadow, ...]
+    is_served: bool
     is_moving: bool
     ended: str
 
@@ -129,8 +130,9 @@ def version_page(
     aliases: Mapping[int, Iterable[str]],
     rollouts: Iterable["Rollout"],
     bans: Iterable["Ban"],
+    is_served: bool,
 ) -> VersionPage:
-    """Everything about one version; rollouts to it come with runs and steps."""
+    """Everything about one version; rollouts to it come with runs and steps; `is_served`: some server has it ready."""
     artifact, signature = version.artifact, version.signature or {}
     files = artifact.files if artifact else []
     is_moving = version.state in MOVING
@@ -155,6 +157,7 @@ def version_page(
         outputs=tuple(_tensor(one) for one in signature.get("outputs", ())),
         max_batch_size=int(signature.get("max_batch_size") or 0),
         shadows=tuple(_shadows(rollouts)),
+        is_served=is_served,
         is_moving=is_moving,
         ended="" if is_moving else f"{version.model.name} version {version.number}: {version.state}",
     )

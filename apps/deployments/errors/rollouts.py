@@ -38,7 +38,10 @@ class GateFailed(ControlPlaneError):
     code = "gate_failed"
     http_status = 409
     title = "A gate failed"
-    hint = "The rollout's page shows each judgement with its query."
+    hint = (
+        "Read the gate's judgements and their queries (on the rollout's page, or at /api/v1/rollouts/{id}/judgements), "
+        "mend the version and promote that; a limit that is too strict is changed in the environment's policy."
+    )
 
 
 class GateInconclusive(ControlPlaneError):

@@ -11,6 +11,7 @@ from apps.common.due import furthest, is_due
 from apps.deployments.errors import GateFailed
 from apps.deployments.models import Judgement, Rollout
 from apps.deployments.policy import Policy
+from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import GOING_ROLLOUT
 from apps.metrics.verdicts import Look, Standing, Verdict, standing
 
@@ -45,8 +46,9 @@ def gate_failure(rollout: Rollout) -> GateFailed:
     """Why the gates turn the rollout round: the last look that failed and was not skipped; there must be one."""
     failed = judgements_of(rollout.pk).filter(wave=rollout.wave, verdict=Verdict.FAIL)
     last = failed.exclude(gate__in=list(rollout.skipped_gates))[0]
-    found = "" if last.value is None else f" is {last.value:.4g}"
-    limit = "" if last.threshold is None else f", the limit is {last.threshold:.4g}"
+    gate = next(gate for gate in rollout_policy(rollout).gates if gate.name == last.gate)
+    found = "" if last.value is None else f" is {gate.told(last.value)}"
+    limit = "" if last.threshold is None else f", the limit is {gate.told(last.threshold)}"
     told = f" ({last.message})" if last.message else ""
     what = f"gate {last.gate} of {rollout.to_version}"
     return GateFailed(f"{what}{found}{limit}{told}", gate=last.gate, judgement=last.pk)

@@ -37,7 +37,7 @@ def test_who_promoted_through_which_door_is_in_the_audit(rows: FleetRows, operat
 def test_the_promote_form_says_in_numbers_what_will_happen(rows: FleetRows, operator: Client) -> None:
     page = operator.get(PROMOTE).content.decode()
 
-    assert "prod: 2 servers (prod-1, prod-2), now on 1; 1 is kept loaded for 30 min" in page
+    assert "prod: 2 servers (prod-1, prod-2), now on 1." in page
 
 
 def test_a_refused_promotion_keeps_what_was_typed_and_says_why(rows: FleetRows, operator: Client) -> None:

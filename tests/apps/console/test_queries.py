@@ -15,7 +15,7 @@ QUERIES = {
     "/models/": 7,
     "/models/digits/": 32,
     "/models/digits/?stop=0": 33,
-    "/models/digits/versions/2/": 20,
+    "/models/digits/versions/2/": 22,
     "/servers/": 7,
     "/servers/prod-1/": 12,
     "/rollouts/": 7,

@@ -11,6 +11,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from apps.deployments.models import Ban
+from apps.deployments.selectors.bans import identity
+from apps.fleet.models import ObservedVersion
 from apps.registry.models import Alias, Model, Sample, Upload, Version
 from tests.factories.fleets import FleetRows
 
@@ -169,6 +172,36 @@ def test_a_versions_page_tells_what_preflight_finds_for_an_environment(rows: Fle
     assert "nobody knows whether staging-1 has the backend" in page
     assert "gpu-unknown" in page
     assert "prod-1" not in page.partition('id="report-title"')[2]
+
+
+def test_of_a_banned_version_the_report_says_so_first(rows: FleetRows, viewer: Client) -> None:
+    banned = rows.versions["digits", 2]
+    Ban.objects.create(
+        placement=rows.placements["digits", "prod"],
+        version=banned,
+        **identity(banned),
+        reason="wrong labels",
+        actor="alice",
+        actor_kind="user",
+    )
+
+    elsewhere, there = (
+        viewer.get(f"/models/digits/versions/2/?environment={name}").content.decode().partition('id="report-title"')[2]
+        for name in ("staging", "prod")
+    )
+
+    assert "banned there" in there
+    assert "by alice: wrong labels. A promotion there is refused until" in there
+    assert "banned" not in elsewhere
+
+
+def test_trying_is_offered_where_a_server_has_the_version(rows: FleetRows, operator: Client) -> None:
+    there = operator.get("/models/digits/versions/2/").content.decode()
+    ObservedVersion.objects.all().delete()
+    nowhere = operator.get("/models/digits/versions/2/").content.decode()
+
+    assert "Try it" in there
+    assert "Try it" not in nowhere
 
 
 def test_a_version_that_was_rejected_has_no_report(rows: FleetRows, viewer: Client) -> None:

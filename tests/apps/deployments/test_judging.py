@@ -115,7 +115,7 @@ def test_a_gate_that_fails_rolls_back_at_once_and_says_with_which_value(
 
     assert state == "reverting"
     assert rollout.error["code"] == "gate_failed"
-    assert "gate p99 of digits version 2 is 180, the limit is 60" in rollout.error["message"]
+    assert "gate p99 of digits version 2 is 180 ms, the limit is 60 ms" in rollout.error["message"]
     assert selectors.ban_on(rollout.placement, rows.versions["digits", 2]) is not None
 
 

@@ -84,7 +84,7 @@ def test_a_gate_that_does_not_apply_says_so(rows: FleetRows) -> None:
     p99, errors = planned().gates
 
     assert "no such objective" in p99.remark
-    assert (errors.remark, errors.sentence) == ("", "error ratio at most 0.01 over 60 s")
+    assert (errors.remark, errors.sentence) == ("", "error ratio at most 1 % over 60 s")
 
 
 def test_planning_changes_nothing(rows: FleetRows) -> None:

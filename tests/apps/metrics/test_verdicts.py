@@ -185,7 +185,7 @@ def test_a_failure_counts_already_before_the_bake_is_over() -> None:
     [
         ({"signal": "latency_quantile", "limit": 60}, "p99 at most 60 ms over 60 s"),
         ({"signal": "latency_quantile", "against": "objective"}, "p99 at most its objective over 60 s"),
-        ({"signal": "error_ratio", "limit": 0.01}, "error ratio at most 0.01 over 60 s"),
+        ({"signal": "error_ratio", "limit": 0.01}, "error ratio at most 1 % over 60 s"),
         (
             {"signal": "error_ratio", "against": "replaced", "limit": 2},
             "error ratio at most 2 x the old version's over 60 s",
