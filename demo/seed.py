@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from demo.extras import add_overlay, add_version_by_reference
 from demo.fleet import RANKS, FleetServer
 from demo.parts.errors import PartNotReady
 from demo.rest import Conch
@@ -41,6 +42,8 @@ def seed(conch: Conch, *, fleet: Sequence[FleetServer], digits: Digits, say: Say
     if not has_rollout(conch, environment="staging", version=2):
         promote(conch, environment="staging", version=2, reason="better on held-out images", say=say)
     guard_prod(conch)
+    add_version_by_reference(conch, model=MODEL, digits=digits)
+    add_overlay(conch, model=MODEL, environment="staging")
 
 
 def guard_prod(conch: Conch) -> None:
