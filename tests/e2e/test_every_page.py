@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from tests.apps.console.places import PAGES
 from tests.factories.fleets import FleetRows, break_things
 from tests.factories.histories import baking
+from tests.factories.large_rollouts import over_many_servers
 
 pytestmark = pytest.mark.e2e
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -20,11 +21,13 @@ def test_axe_finds_nothing_and_nothing_hangs_over(
 ) -> None:
     moving = break_things(rows)
     baking(moving)
+    large = over_many_servers(rows)
     page = opened("/", color_scheme=theme, viewport=size)
     places = [
         *PAGES,
         f"/rollouts/{moving.pk}/",
         f"/rollouts/{moving.pk - 1}/",
+        f"/rollouts/{large.pk}/",
         f"/rollouts/{moving.pk}/abort/",
         f"/rollouts/{moving.pk}/pause/",
         f"/rollouts/{moving.pk}/skip-gate/",

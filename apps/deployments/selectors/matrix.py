@@ -12,6 +12,7 @@ from apps.deployments.drift import Difference, Seen, drift
 from apps.deployments.models import Judgement, Placement, Rollout, Run
 from apps.deployments.selectors.drift import desired_of, desired_versions, observed
 from apps.deployments.selectors.placements import without_large
+from apps.deployments.selectors.rollouts import with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, Server
 from apps.registry.models import Model
@@ -67,14 +68,13 @@ def _cell(
     model: Model,
     placement: Placement | None,
     seen: Seen,
-    moving: Mapping[tuple[int, int], Run],
+    moving: Mapping[tuple[int, int], int | None],
 ) -> Cell:
-    run = moving.get((server.pk, model.pk))
+    place = (server.pk, model.pk)
     active = placement.active.number if placement and placement.active else None
     standby = placement.standby.number if placement and placement.standby else None
-    if run is not None:
-        target = run.rollout.to_version if run.direction != RunDirection.REVERT else run.rollout.from_version
-        return Cell(server, "changing", active, standby, going_to=target.number if target else None)
+    if place in moving:
+        return Cell(server, "changing", active, standby, going_to=moving[place])
     if active is None:
         return Cell(server, "absent", None)
     observation = getattr(server, "observation", None)
@@ -108,20 +108,25 @@ def _placements(models: list[Model], environments: list[Environment]) -> Mapping
     return found
 
 
-def _moving(models: list[Model]) -> dict[tuple[int, int], Run]:
-    runs = Run.objects.filter(
-        model__in=models, state=RunState.RUNNING, rollout__state__in=ACTIVE_ROLLOUT
-    ).select_related("rollout__to_version", "rollout__from_version")
-    return {(run.server_id, run.model_id): run for run in runs.exclude(direction=RunDirection.SETTLE)}
+def _moving(models: list[Model]) -> dict[tuple[int, int], int | None]:
+    """The version that a server's model is going to, where it is changing: numbers only, there may be a thousand."""
+    runs = Run.objects.filter(model__in=models, state=RunState.RUNNING, rollout__state__in=ACTIVE_ROLLOUT)
+    found = runs.exclude(direction=RunDirection.SETTLE).values_list(
+        "server_id", "model_id", "direction", "rollout__from_version__number", "rollout__to_version__number"
+    )
+    return {
+        (server, model): before if direction == RunDirection.REVERT else after
+        for server, model, direction, before, after in found
+    }
 
 
 def moving_rollouts() -> list[Rollout]:
-    """What is moving now, oldest first, with its runs and the newest look at its gates (`last_judgement`)."""
+    """What is moving now, oldest first, with its progress and the newest look at its gates (`last_judgement`)."""
     found = Rollout.objects.filter(state__in=ACTIVE_ROLLOUT).select_related(
         "placement__environment", "placement__model", "from_version", "to_version"
     )
     last = Judgement.objects.filter(rollout=OuterRef("pk")).order_by("-at", "-pk").values("pk")
-    rows = list(found.annotate(last_judgement_id=Subquery(last[:1])).prefetch_related("runs").order_by("pk"))
+    rows = list(with_progress(found).annotate(last_judgement_id=Subquery(last[:1])).order_by("pk"))
     wanted = [row.last_judgement_id for row in rows if row.last_judgement_id]
     judged = Judgement.objects.in_bulk(wanted) if wanted else {}
     for row in rows:

@@ -32,11 +32,11 @@ def wake_rollout(rollout_id: int, *, now: datetime) -> None:
 def wake_at_barrier(run: Run, *, now: datetime) -> None:
     """All runs of a release have come to its barrier: those that wait there for their next look have it now."""
     waiting = Run.objects.filter(steps__name=BARRIER, steps__state=StepState.WAITING, state=RunState.RUNNING)
-    waiting = waiting.filter(rollout__release=run.rollout.release_id, due_at__gt=now).select_related("rollout")
-    found = list(waiting)
-    Run.objects.filter(pk__in=[one.pk for one in found], due_at__gt=now).update(due_at=now, woken_at=now)
-    for one in found:
-        wake_run(one)
+    waiting = waiting.filter(rollout__release=run.rollout.release_id, due_at__gt=now)
+    found = list(waiting.values_list("pk", flat=True))
+    Run.objects.filter(pk__in=found, due_at__gt=now).update(due_at=now, woken_at=now)
+    for pk in found:
+        wake("conch.advance_run", is_behind=True, run_id=pk)
 
 
 def runs_to_wake(now: datetime) -> list[int]:

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from apps.deployments.models import Judgement, Rollout, Run
 from tests.factories.fleets import FleetRows
+from tests.factories.large_rollouts import over_many_servers
 
 GATE = {"name": "p99", "signal": "latency_quantile", "limit": 60}
 
@@ -111,20 +112,14 @@ def test_the_promote_dialog_shows_the_plan_for_what_is_chosen(moving: Rollout, v
     assert "This would be refused" in part.content.decode()
 
 
-def test_many_servers_are_counted_and_shown_a_page_at_a_time(rows: FleetRows, moving: Rollout, viewer: Client) -> None:
-    first = moving.runs.earliest("pk")
-    copies = [rows.server(f"more-{number:03}", "prod") for number in range(120)]
-    made = {"rollout": moving, "model": first.model, "recipe": first.recipe}
-    Run.objects.bulk_create(
-        Run(server=server, position=10 + number, state="succeeded", **made) for number, server in enumerate(copies)
-    )
-    Run.objects.filter(server__name="more-119").update(state="failed", error={"code": "x", "message": "no gpu"})
+def test_many_servers_are_counted_and_shown_a_page_at_a_time(rows: FleetRows, viewer: Client) -> None:
+    large = over_many_servers(rows)
 
-    page = viewer.get(f"/rollouts/{moving.pk}/").content.decode()
-    last = viewer.get(f"/rollouts/{moving.pk}/?page=3").content.decode()
+    page = viewer.get(f"/rollouts/{large.pk}/").content.decode()
+    last = viewer.get(f"/rollouts/{large.pk}/?page=3").content.decode()
 
-    assert "done ×119" in page
+    assert "done ×59" in page
     assert "! failed ×1" in page
-    assert page.index(">more-119</a>") < page.index(">more-000</a>")
-    assert ">more-110</a>" not in page
-    assert ">more-110</a>" in last
+    assert page.index(">many-059</a>") < page.index(">many-060</a>") < page.index(">many-000</a>")
+    assert ">many-110</a>" not in page
+    assert ">many-110</a>" in last
