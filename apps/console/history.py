@@ -21,17 +21,15 @@ def then(request: HttpRequest, model: str, placements: "list[Placement]") -> The
     if at is None:
         return Then(Stop(len(moments), len(moments)), None, ())
     by_environment = {placement.environment.name: placement for placement in placements}
-    lines = [
-        then_line(change, numbers=_numbers(change, by_environment))
-        for change in deployments.placements_at(at, model=model)
-    ]
+    changes = [deployments.change_of(found) for found in deployments.placements_at(at, model=model)]
+    lines = [then_line(change, numbers=_numbers(change, by_environment)) for change in changes]
     return Then(Stop(stop, len(moments)), at, tuple(lines))
 
 
 def _numbers(change: "PlacementChange", placements: "dict[str, Placement]") -> set[int]:
-    """The versions it can be rolled back to; asked only where something differs."""
+    """The versions it can be rolled back to; asked only where another one is live now."""
     placement = placements.get(change.placement.environment.name)
-    if placement is None or not change.differs:
+    if placement is None or change.active is None or "active" not in change.differs_in:
         return set()
     return {target.version.number for target in deployments.rollback_targets(placement)}
 

@@ -26,14 +26,19 @@ class VersionNumber(serializers.IntegerField):
 class ChangedShape(Shape):
     """The change that left a placement as it was at a moment, and how that differs from now."""
 
-    what = serializers.ChoiceField(choices=("begun", "done", "put_back"))
+    what = serializers.ChoiceField(
+        choices=("begun", "done", "put_back", "nothing"), help_text="`nothing`: it had never been live then."
+    )
     coming = VersionNumber("coming")
-    rollout = serializers.IntegerField(source="rollout_id")
+    rollout = serializers.IntegerField(source="rollout_id", allow_null=True)
     actor = serializers.CharField()
     actor_kind = serializers.CharField()
     reason = serializers.CharField()
     active_now = VersionNumber("placement.active")
-    differs = serializers.BooleanField(help_text="Whether another version is live there now.")
+    standby_now = VersionNumber("placement.standby")
+    overlay_now = VersionNumber("placement.overlay")
+    differs = serializers.BooleanField(help_text="Whether anything of it stands elsewhere now.")
+    differs_in = serializers.ListField(child=serializers.ChoiceField(choices=("active", "standby", "overlay")))
 
 
 class PlacementShape(Shape):
@@ -56,17 +61,24 @@ class PlacementShape(Shape):
 
 
 class PlacementThenShape(PlacementShape):
-    """A placement as it was at a moment: a row of its history. Holds are not part of that."""
+    """A placement as it was at a moment: a row of its history. Holds are not part of that.
+
+    One that was made since has no version, and `changed.what` is `nothing`.
+    """
 
     environment = serializers.CharField(source="placement.environment.name")
     model = serializers.CharField(source="placement.model.name")
     standby_until = serializers.DateTimeField(allow_null=True, default=None)
-    since = serializers.DateTimeField(source="at")
+    since = serializers.DateTimeField(source="at", allow_null=True)
     held_at = serializers.DateTimeField(allow_null=True, default=None)
     held_by = serializers.CharField(default="")
     hold_reason = serializers.CharField(default="")
     url = LinkField("placement", environment="placement.environment.name", name="placement.model.name")
     changed = ChangedShape(source="*")
+
+    def to_representation(self, row: Any) -> dict[str, Any]:
+        """The change that a placement of `placements_at` was left by."""
+        return super().to_representation(selectors.change_of(row))
 
 
 class TargetShape(Shape):

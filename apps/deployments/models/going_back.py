@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.deployments.errors import HistoryIsAppendOnly
-from apps.deployments.models.rollouts import Placement, Rollout
+from apps.deployments.models.rollouts import Overlay, Placement, Rollout
 from apps.registry.models import Version
 
 
@@ -47,6 +47,7 @@ class PlacementChange(models.Model):
     """One move of a placement's pointers, as it was made: append-only, in the move's own transaction.
 
     `what` is `begun` (a promotion has changed its first server: `coming` is there already), `done` or `put_back`.
+    `overlay` is what the environment set otherwise in the configuration of `active`; None is as it was uploaded.
     """
 
     placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="changes")
@@ -55,6 +56,7 @@ class PlacementChange(models.Model):
     active = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     standby = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
     coming = models.ForeignKey(Version, on_delete=models.PROTECT, null=True, related_name="+")
+    overlay = models.ForeignKey(Overlay, on_delete=models.PROTECT, null=True, related_name="+")
     rollout = models.ForeignKey(Rollout, on_delete=models.PROTECT, related_name="changes")
     actor = models.CharField(max_length=200)
     actor_kind = models.CharField(max_length=16)
@@ -68,9 +70,20 @@ class PlacementChange(models.Model):
         return f"{self.placement} at {self.at:%Y-%m-%d %H:%M:%S}"
 
     @property
+    def differs_in(self) -> tuple[str, ...]:
+        """Which pointers stand elsewhere now: `active`, `standby`, `overlay`."""
+        now = self.placement
+        pairs = {
+            "active": (self.active_id, now.active_id),
+            "standby": (self.standby_id, now.standby_id),
+            "overlay": (self.overlay_id, now.overlay_id),
+        }
+        return tuple(name for name, (then, is_now) in pairs.items() if then != is_now)
+
+    @property
     def differs(self) -> bool:
-        """Whether something else is live there now."""
-        return self.active_id != self.placement.active_id
+        """Whether anything of it stands elsewhere now."""
+        return bool(self.differs_in)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write a new change; history cannot be written again."""

@@ -18,6 +18,8 @@ from apps.deployments.selectors.drift import (
 )
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, members_left
 from apps.deployments.selectors.history import change_moments, placements_at
+from apps.deployments.selectors.ensembles import members_left
+from apps.deployments.selectors.history import change_moments, change_of, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
 from apps.deployments.selectors.matrix import (
@@ -118,6 +120,7 @@ __all__ = [
     "barrier_waits_for",
     "change_moments",
     "changed_servers",
+    "change_of",
     "changing_models",
     "default_target",
     "desired_versions",

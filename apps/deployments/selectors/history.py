@@ -1,25 +1,35 @@
-"""What was live where, at any moment, by whom and why. One query, whatever the moment."""
+"""What was live where, at any moment, by whom and why. Two queries, whatever the moment."""
 
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from apps.deployments.models import Placement, PlacementChange
 from apps.deployments.selectors.placements import without_large
 
-_VERSIONS = ("active", "standby", "coming", "placement__active")
+NOTHING = "nothing"
+_NOW, _THEN = ("active", "standby"), ("active", "standby", "coming")
 
 
-def placements_at(at: datetime, *, environment: str = "", model: str = "") -> QuerySet[PlacementChange]:
-    """Each placement as the last change before `at` left it, with what is live there now (`placement.active`)."""
+def placements_at(at: datetime, *, environment: str = "", model: str = "") -> QuerySet[Placement]:
+    """Each placement with the last change before `at`, which `change_of` reads; those first made since come too."""
     before = PlacementChange.objects.filter(placement=OuterRef("pk"), at__lte=at).order_by("-at", "-pk")
     wanted = {"environment__name": environment, "model__name": model}
     placed = Placement.objects.filter(**{name: value for name, value in wanted.items() if value})
-    newest = placed.annotate(newest=Subquery(before.values("pk")[:1])).values("newest")
-    found = PlacementChange.objects.filter(pk__in=newest)
-    found = found.select_related("placement__environment", "placement__model", *_VERSIONS)
-    found = found.defer(*without_large(*_VERSIONS))
-    return found.order_by("placement__environment__rank", "placement__environment__name", "placement__model__name")
+    placed = placed.annotate(newest=Subquery(before.values("pk")[:1]))
+    placed = placed.filter(Q(newest__isnull=False) | Q(active__isnull=False))
+    changes = PlacementChange.objects.filter(pk__in=placed.values("newest")).select_related(*_THEN, "overlay")
+    found = placed.prefetch_related(Prefetch("changes", changes.defer(*without_large(*_THEN)), to_attr="then"))
+    found = found.select_related("environment", "model", "overlay", *_NOW).defer(*without_large(*_NOW))
+    return found.order_by("environment__rank", "environment__name", "model__name")
+
+
+def change_of(placement: Placement) -> PlacementChange:
+    """What `placements_at` found of it, with what stands there now; a row that says so where nothing had ever stood."""
+    found: list[PlacementChange] = getattr(placement, "then", [])
+    change = found[0] if found else PlacementChange(what=NOTHING)
+    change.placement = placement
+    return change
 
 
 def change_moments(model: str, *, limit: int = 200) -> list[datetime]:

@@ -37,6 +37,7 @@ def finish_forward(rollout: Rollout, now: datetime) -> None:
 def _point(rollout: Rollout, run: Run, now: datetime) -> None:
     if rollout.kind == RolloutKind.RECONFIGURE:
         Placement.objects.filter(pk=rollout.placement_id).update(overlay=rollout.to_overlay)
+        keep_done(rollout, standby=Placement.objects.get(pk=rollout.placement_id).standby, now=now)
         return
     if rollout.from_version_id == rollout.to_version_id and rollout.kind != RolloutKind.RETIRE:
         # A server was brought right: what is live has not changed.

@@ -111,7 +111,12 @@ def test_placements_at_a_moment_are_those_of_then_with_who_and_why(ci: Client) -
         "actor_kind": "user",
         "reason": "",
         "active_now": 2,
+        "standby_now": None,
+        "overlay_now": None,
         "differs": True,
+        "differs_in": ["active"],
     }
-    assert ci.get("/api/v1/placements?at=2026-03-01T11:00:00Z").json()["results"] == []
+    (before,) = ci.get("/api/v1/placements?at=2026-03-01T11:00:00Z").json()["results"]
+    assert (before["active"], before["since"], before["changed"]["what"]) == (None, None, "nothing")
+    assert (before["changed"]["rollout"], before["changed"]["active_now"]) == (None, 2)
     assert ci.get("/api/v1/placements").json()["results"][0]["changed"] is None

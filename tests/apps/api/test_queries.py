@@ -18,7 +18,7 @@ LISTS = {
     "sd/prometheus": 2,
     "drift": 2,
     "placements": 2,
-    "placements?at=2100-01-01T00:00:00Z": 2,
+    "placements?at=2100-01-01T00:00:00Z": 3,
     "rollouts": 2,
     "bans": 2,
     "releases": 3,

@@ -23,6 +23,7 @@ def history(rows: FleetRows) -> FleetRows:
             at=BEGAN + timedelta(hours=hours),
             what="done",
             active=rollout.to_version,
+            standby=rollout.from_version,
             rollout=rollout,
             actor="alice",
             actor_kind="user",
@@ -61,7 +62,10 @@ def test_what_is_the_same_as_now_offers_nothing(history: FleetRows, viewer: Clie
 
 
 def test_before_anything_was_live_it_says_so(history: FleetRows, viewer: Client) -> None:
-    assert "Nothing was live yet" in then(viewer, at="2020-01-01T00:00")
+    told = then(viewer, at="2020-01-01T00:00")
+
+    assert "nothing was live yet" in told
+    assert 'href="/models/digits/in/staging/unload/"' in told
 
 
 @pytest.mark.parametrize("asked", [{"stop": "-1"}, {"stop": "99"}, {"at": "yesterday"}, {"at": "2026-02-30T00:00"}, {}])

@@ -14,7 +14,7 @@ QUERIES = {
     "/": 15,
     "/models/": 7,
     "/models/digits/": 32,
-    "/models/digits/?stop=0": 33,
+    "/models/digits/?stop=0": 34,
     "/models/digits/versions/2/": 22,
     "/servers/": 7,
     "/servers/prod-1/": 12,

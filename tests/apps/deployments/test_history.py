@@ -37,7 +37,7 @@ def live_at(at: datetime) -> list[tuple[int | None, int | None, str]]:
             change.coming.number if change.coming else None,
             change.what,
         )
-        for change in selectors.placements_at(at)
+        for change in map(selectors.change_of, selectors.placements_at(at))
     ]
 
 
@@ -55,16 +55,16 @@ def test_time_travel_goes_through_a_promotion_a_rollback_and_one_by_a_gate(rows:
     services.turn_back_by_gate(third.pk, failed=errors.GoldenMismatch("p99 is 91 ms"))
     ended(third)
 
-    assert live_at(began) == []
+    assert live_at(began) == [(None, None, "nothing")]
     assert live_at(promoted) == [(2, None, "done")]
     assert live_at(rolled_back) == [(1, None, "done")]
     assert live_at(moving) == [(1, 3, "begun")]
     assert live_at(timezone.now()) == [(1, None, "put_back")]
-    last = selectors.placements_at(timezone.now()).get()
+    last = selectors.change_of(selectors.placements_at(timezone.now()).get())
     assert (last.actor, last.actor_kind, last.reason) == ("conch", "system", "p99 is 91 ms")
 
 
-def test_a_moment_is_one_query_however_many_changes_there_are(rows: FleetRows) -> None:
+def test_a_moment_is_two_queries_however_many_changes_there_are(rows: FleetRows) -> None:
     placement = rows.placements["digits", "prod"]
     now = timezone.now()
     for ago in range(50):
@@ -80,11 +80,37 @@ def test_a_moment_is_one_query_however_many_changes_there_are(rows: FleetRows) -
         )
 
     with CaptureQueriesContext(connection) as queries:
-        (change,) = selectors.placements_at(now - timedelta(hours=6, minutes=1))
+        (change,) = map(selectors.change_of, selectors.placements_at(now - timedelta(hours=6, minutes=1)))
         found = (change.active, change.differs, change.placement.environment.name, change.placement.model.name)
 
-    assert len(queries) == 1
+    assert len(queries) == 2
     assert found == (rows.versions["digits", 2], True, "prod", "digits")
+
+
+def test_a_change_of_overlay_is_in_the_history_and_differs_until_it_is_undone(rows: FleetRows) -> None:
+    ended(services.promote(COMMAND, **PROD, version=2))
+    promoted = timezone.now()
+    asked: dict[str, Any] = {**PROD, "document": {"instance_group": [{"count": 2}]}, "reason": "load"}
+    setting = services.set_overlay(COMMAND, **asked)
+    assert setting.rollout is not None
+    ended(setting.rollout)
+
+    change = PlacementChange.objects.get(rollout=setting.rollout)
+    (then,) = map(selectors.change_of, selectors.placements_at(promoted))
+    (now,) = map(selectors.change_of, selectors.placements_at(timezone.now()))
+    assert (change.active, change.overlay, change.reason) == (rows.versions["digits", 2], setting.overlay, "load")
+    assert (then.differs_in, now.differs_in) == (("overlay",), ())
+
+
+def test_a_placement_that_was_made_since_is_told_as_nothing_then(rows: FleetRows) -> None:
+    before = timezone.now()
+    ended(services.promote(COMMAND, **PROD, version=2))
+
+    (then,) = map(selectors.change_of, selectors.placements_at(before))
+
+    assert (then.what, then.active) == ("nothing", None)
+    assert then.placement.active == rows.versions["digits", 2]
+    assert "active" in then.differs_in
 
 
 def test_letting_go_of_a_standby_is_in_the_history(rows: FleetRows) -> None:
