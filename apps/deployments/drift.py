@@ -17,34 +17,42 @@ class DriftKind(StrEnum):
     LOADING = "loading"
     STUCK = "stuck"
     RESTARTED = "restarted"
+    WRONG_CONFIG = "wrong_config"
     EXTRA = "extra"
     UNREACHABLE = "unreachable"
 
 
 K = DriftKind
 # What loading the desired versions again can mend.
-HEALABLE = frozenset({K.MISSING, K.WRONG_SET, K.FAILED, K.RESTARTED})
+HEALABLE = frozenset({K.MISSING, K.WRONG_SET, K.FAILED, K.RESTARTED, K.WRONG_CONFIG})
+# It serves all the same.
+SERVING = frozenset({K.EXTRA, K.WRONG_CONFIG})
 # A load that is under way is nobody's alarm.
 PASSING = frozenset({K.LOADING})
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The versions of one model that should be loaded; clients are meant for `active`."""
+    """The versions of one model that should be loaded, `under` which overlay; clients are meant for `active`."""
 
     versions: frozenset[int]
     active: int | None = None
     load_deadline_s: int = 300
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One version as last seen: its state `since` when, and whether it has started anew without Conch."""
+    """One version as last seen: its state `since` when, and whether it has started anew without Conch.
+
+    `under` is the digest of the overlay that Conch loaded it under, empty where that is not known.
+    """
 
     state: str
     reason: str = ""
     since: datetime | None = None
     has_restarted: bool = False
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ def _of_model(model: str, wanted: Desired, seen: Mapping[int, Sight]) -> Iterato
     extra = sorted(ready - wanted.versions)
     for version in sorted(wanted.versions):
         sight = seen.get(version, Sight(""))
-        kind = _kind(sight, has_extra=bool(extra))
+        kind = _kind(sight, wanted, has_extra=bool(extra))
         if kind is not None:
             yield Difference(model, version, kind, sight.reason)
     for version in extra:
@@ -107,9 +115,10 @@ def _unasked(model: str, version: int, active: int | None) -> Difference:
     return Difference(model, version, K.WRONG_SET, f"loaded above {active}, so clients get it instead")
 
 
-def _kind(sight: Sight, *, has_extra: bool) -> DriftKind | None:
+def _kind(sight: Sight, wanted: Desired, *, has_extra: bool) -> DriftKind | None:
     if sight.state == "READY":
-        return K.RESTARTED if sight.has_restarted else None
+        is_under_another = bool(sight.under and wanted.under) and sight.under != wanted.under
+        return K.RESTARTED if sight.has_restarted else K.WRONG_CONFIG if is_under_another else None
     if sight.state in ("LOADING", "UNLOADING"):
         return K.LOADING if sight.state == "LOADING" else K.MISSING
     if sight.state and sight.reason not in ("", "unloaded"):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from apps.deployments.drift import Difference
+from apps.deployments.drift import SERVING, Difference
 from apps.deployments.healing import Case, Decision, decide
 from apps.deployments.models import Placement
 from apps.deployments.selectors.drift import Look, look
@@ -54,7 +54,7 @@ def _case(found: Look, model: str, differences: list[Difference], tried: Tries, 
     server, placement = found.server, found.placements.get(model)
     attempts, last_at = tried.of_late.get((server.pk, model), (0, None))
     active = placement.active.number if placement and placement.active else None
-    astray = {each.version for each in differences if each.kind != "extra"}
+    astray = {each.version for each in differences if each.kind not in SERVING}
     return Case(
         server_id=server.pk,
         placement_id=placement.pk if placement else 0,

@@ -108,6 +108,7 @@ class ObservedVersion(models.Model):
     `loaded_stamp_ns` is the newest time stamp under the version's directory when Conch last loaded it,
     `seen_stamp_ns` the newest one now: while they agree, a load that names it restarts nothing.
     `loaded_at` is when Conch last loaded it, `restarted_at` when it was seen to have started without Conch since.
+    `loaded_under` is the digest of the overlay it was loaded under; empty where that is not known.
     """
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="versions")
@@ -119,6 +120,7 @@ class ObservedVersion(models.Model):
     loaded_stamp_ns = models.BigIntegerField(null=True)
     seen_stamp_ns = models.BigIntegerField(null=True)
     loaded_at = models.DateTimeField(null=True)
+    loaded_under = models.CharField(max_length=64, blank=True, default="")
     restarted_at = models.DateTimeField(null=True)
 
     class Meta:

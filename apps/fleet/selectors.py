@@ -1,5 +1,6 @@
 """Reading environments, repositories, servers and what was seen on them."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -81,6 +82,12 @@ def get_server(name: str) -> Server:
     if found is None:
         raise ServerUnknown(f"there is no server {name[:140]!r}", field="server")
     return found
+
+
+def ready_versions(servers: Collection[Server], *, model: str) -> QuerySet[ObservedVersion, tuple[str, int]]:
+    """What was last seen READY of a model on these servers: the server's name and the version."""
+    found = ObservedVersion.objects.filter(server__in=servers, model=model, state="READY")
+    return found.values_list("server__name", "version")
 
 
 def observed(

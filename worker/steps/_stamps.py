@@ -22,4 +22,5 @@ def keep(context: Context, stamps: dict[str, int | None]) -> None:
         stamps={int(number): stamp for number, stamp in stamps.items()},
         # After the load, not before: an observation that began meanwhile must not overwrite this.
         now=timezone.now(),
+        under=context.new.under,
     )

@@ -1,8 +1,12 @@
 """Load the new version live, beside the old one where both agree, warmed inside the load."""
 
+from collections.abc import Collection
+
 from apps.deployments import services
+from apps.deployments.states import RolloutKind
+from apps.serving.errors import LoadStuck
 from worker.context import Context
-from worker.outcomes import Done, Outcome
+from worker.outcomes import Done, Outcome, Wait
 from worker.steps._switching import load_set
 
 
@@ -10,6 +14,9 @@ def run(context: Context) -> Outcome:
     """The old version is named in the load and keeps serving; the new one is READY only once warm."""
     work, new = context.work, context.new
     versions, _ = work.sets
+    waiting = _still_under_another(context, versions) if work.rollout.kind == RolloutKind.HEAL else None
+    if waiting is not None:
+        return waiting
     if not work.run.has_changed_server:
         services.note_change(work.run)
     waiting = load_set(context, new, versions)
@@ -22,3 +29,21 @@ def run(context: Context) -> Outcome:
             "warm_up_requests": len(new.warmup or []),
         }
     )
+
+
+def _still_under_another(context: Context, versions: Collection[int]) -> Wait | None:
+    """A heal may load what is up under another configuration: the index says READY before that load is done."""
+    work, new = context.work, context.new
+    if context.recall("was_up") is None:
+        context.remember(was_up=context.ready_versions(work.model) == set(versions))
+    if not (context.recall("sent") and context.recall("was_up")):
+        return None
+    running = context.backend.configuration(work.model, new.number)
+    if work.config_format.is_applied(running, was={}, wanted=new.config):
+        return None
+    if context.seconds_in_step() > work.load_deadline_s:
+        raise LoadStuck(
+            f"{work.server.name}: {work.model} has not taken its configuration for over {work.load_deadline_s} s; "
+            "it still serves under the one before"
+        )
+    return Wait(0.5, f"{work.server.name} brings {work.model} up under another configuration")

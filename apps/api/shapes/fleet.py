@@ -10,7 +10,17 @@ from apps.deployments.selectors import policy_in
 from apps.serving import backends
 
 SERVER_STATES = ("checking", "active", "refused", "retired")
-DRIFT_KINDS = ("missing", "wrong_set", "failed", "loading", "stuck", "restarted", "extra", "unreachable")
+DRIFT_KINDS = (
+    "missing",
+    "wrong_set",
+    "failed",
+    "loading",
+    "stuck",
+    "restarted",
+    "wrong_config",
+    "extra",
+    "unreachable",
+)
 
 
 class EnvironmentShape(Shape):

@@ -9,7 +9,10 @@ from apps.deployments.memory import Fit
 
 
 class PlannedServerShape(Shape):
-    """One server's share. Hot: the version is loaded there already. What nobody has seen yet is null."""
+    """One server's share. Hot: the version is loaded there already, so after its try aside nothing is left to load.
+
+    `load`, `keep` and `drop` are told from what was last seen there. What nobody has seen yet is null.
+    """
 
     server = serializers.CharField()
     wave = serializers.IntegerField(help_text="Counted from 0.")
@@ -17,6 +20,7 @@ class PlannedServerShape(Shape):
     keep = serializers.ListField(child=serializers.IntegerField(), help_text="Kept loaded, to go back at once.")
     drop = serializers.ListField(child=serializers.IntegerField())
     is_hot = serializers.BooleanField()
+    steps = serializers.ListField(child=serializers.CharField(), help_text="Of its run, in order.")
     expected_s = serializers.FloatField(allow_null=True)
     expected_bytes = serializers.IntegerField(
         allow_null=True, help_text="Memory that the version takes, by its earlier loads."
@@ -63,6 +67,7 @@ class PlanShape(Shape):
     needs_approval = serializers.BooleanField()
     interface_changes = serializers.ListField(child=serializers.CharField())
     obstacles = ObstacleShape(many=True)
+    no_shadow = serializers.CharField(help_text="Why it is not tried aside, where it is not.")
     would_begin = serializers.SerializerMethodField()
     expected_s = serializers.FloatField(allow_null=True, help_text="All of it, bakes included; null: not known yet.")
 

@@ -24,6 +24,7 @@ DRIFT = {
     "failed": "{version} failed",
     "stuck": "{version} is stuck: restart the server",
     "restarted": "{version} has started anew",
+    "wrong_config": "{version} runs under another configuration",
     "extra": "{version} is loaded but not wanted",
 }
 MOST_CHIPS = 12

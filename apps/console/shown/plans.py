@@ -71,6 +71,8 @@ def _facts(plan: PromotionPlan) -> Iterator[str]:
         yield "how long it takes is not known: this model was never promoted"
     else:
         yield f"about {plan.expected_s:,.0f} s"
+    if plan.no_shadow:
+        yield plan.no_shadow
     yield f"policy {plan.policy_number}"
 
 
@@ -93,10 +95,17 @@ def _row(server: PlannedServer) -> PlanRow:
         load=_numbers(server.load),
         keep=_numbers(server.keep),
         drop=_numbers(server.drop),
-        speed="hot" if server.is_hot else "cold",
+        speed=_speed(server),
         takes_s=server.expected_s,
         memory=planned_memory(server),
     )
+
+
+def _speed(server: PlannedServer) -> str:
+    """How it goes there; a version that is loaded already is tried aside all the same."""
+    if not server.is_hot:
+        return "cold"
+    return "shadow, then nothing to load" if "shadow" in server.steps else "nothing to load"
 
 
 def _numbers(versions: tuple[int, ...]) -> str:

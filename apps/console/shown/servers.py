@@ -24,6 +24,7 @@ DRIFT_WORDS = {
     "failed": "! failed",
     "stuck": "! stuck",
     "restarted": "! restarted",
+    "wrong_config": "! old configuration",
     "extra": "extra",
     "unreachable": "! no answer",
 }

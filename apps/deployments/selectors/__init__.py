@@ -17,8 +17,6 @@ from apps.deployments.selectors.drift import (
     told_drift,
 )
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, members_left
-from apps.deployments.selectors.history import change_moments, placements_at
-from apps.deployments.selectors.ensembles import members_left
 from apps.deployments.selectors.history import change_moments, change_of, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
@@ -119,8 +117,8 @@ __all__ = [
     "bans",
     "barrier_waits_for",
     "change_moments",
-    "changed_servers",
     "change_of",
+    "changed_servers",
     "changing_models",
     "default_target",
     "desired_versions",

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet
 
 from apps.common.names import SHADOW_SUFFIX, shadow_of
+from apps.deployments import plan
 from apps.deployments.drift import Desired, Difference, DriftKind, Seen, Sight, drift
 from apps.deployments.models import Drift, Placement, Rollout, Run
 from apps.deployments.selectors.placements import without_large
@@ -61,7 +62,8 @@ def desired_versions(placement: Placement | None) -> frozenset[int]:
 def desired_of(placement: Placement) -> Desired:
     """What should be loaded of the model, and how long a load may take."""
     active = placement.active.number if placement.active else None
-    return Desired(desired_versions(placement), active, placement.model.load_deadline_s)
+    under = plan.config_digest(placement.overlay.document if placement.overlay else {})
+    return Desired(desired_versions(placement), active, placement.model.load_deadline_s, under)
 
 
 def server_drift(server: Server, *, now: datetime) -> list[Difference]:
@@ -119,10 +121,10 @@ def observed(models: Iterable[str], servers: Sequence[Server]) -> Mapping[int, S
     found: dict[int, dict[str, dict[int, Sight]]] = defaultdict(lambda: defaultdict(dict))
     names = [name for model in models for name in (model, shadow_of(model))]
     rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
-    for server_id, model, version, state, reason, since, restarted_at in rows.values_list(
-        "server_id", "model", "version", "state", "reason", "since", "restarted_at"
+    for server_id, model, version, state, reason, since, restarted_at, under in rows.values_list(
+        "server_id", "model", "version", "state", "reason", "since", "restarted_at", "loaded_under"
     ):
-        found[server_id][model][version] = Sight(state, reason, since, restarted_at is not None)
+        found[server_id][model][version] = Sight(state, reason, since, restarted_at is not None, under)
     return found
 
 
@@ -154,7 +156,8 @@ def _placed(servers: Sequence[Server]) -> Mapping[int, dict[str, Placement]]:
     """Placements by environment and model's name."""
     found: dict[int, dict[str, Placement]] = defaultdict(dict)
     rows = Placement.objects.filter(environment__in={server.environment_id for server in servers})
-    rows = rows.select_related("environment", "model", "active", "standby").defer(*without_large("active", "standby"))
+    rows = rows.select_related("environment", "model", "overlay", "active", "standby")
+    rows = rows.defer(*without_large("active", "standby"))
     for placement in rows:
         found[placement.environment_id][placement.model.name] = placement
     return found

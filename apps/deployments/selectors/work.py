@@ -27,7 +27,10 @@ RETIRE_DEADLINE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A version as the steps need it; `warmup` is what ran against its bytes and config, None if nothing did."""
+    """A version as the steps need it; `warmup` is what ran against its bytes and config, None if nothing did.
+
+    `under` is the digest of the overlay that `config` is merged with.
+    """
 
     pk: int
     number: int
@@ -36,6 +39,7 @@ class Candidate:
     artifact: Path
     files: list[dict[str, Any]]
     warmup: list[dict[str, Any]] | None
+    under: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,12 +192,14 @@ def candidate(
     artifact = version.artifact
     if artifact is None:
         raise ValueError(f"{version} has no artifact")
+    document = overlay.document if overlay else {}
     return Candidate(
         pk=version.pk,
         number=version.number,
-        config=config_format.merge(version.config, overlay.document if overlay else {}),
+        config=config_format.merge(version.config, document),
         signature=version.signature,
         artifact=registry.artifact_directory(artifact),
         files=artifact.files,
         warmup=proven.get(version.pk),
+        under=plan.config_digest(document),
     )

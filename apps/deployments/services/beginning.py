@@ -84,7 +84,7 @@ def begin(
             "left_out": list(left_out),
             **_left_loaded(kind, placement),
             **({"at_once": True} if is_going_back else {}),
-            **_without_shadow(
+            **without_shadow(
                 kind, to, wanted, policy, coming=release.items if release else {}, is_going_back=is_going_back
             ),
             "waves": list(waves),
@@ -203,14 +203,14 @@ def _left_loaded(kind: str, placement: Placement) -> dict[str, list[str]]:
     return {"stays_loaded": members} if members else {}
 
 
-def _without_shadow(
+def without_shadow(
     kind: str,
     to: Version | None,
     overlay: Overlay | None,
     policy: Policy,
     *,
     coming: Collection[str],
-    is_going_back: bool,
+    is_going_back: bool = False,
 ) -> dict[str, str]:
     """{"no_shadow": why} where the version goes live without being tried aside; empty elsewhere."""
     if to is None or kind not in (RolloutKind.PROMOTE, RolloutKind.RECONFIGURE):

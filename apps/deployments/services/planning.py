@@ -1,6 +1,6 @@
 """What a promotion would do, server by server, and what stands in its way. Nothing is changed."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
@@ -16,10 +16,12 @@ from apps.deployments import plan
 from apps.deployments.memory import Fit
 from apps.deployments.models import Placement, Run
 from apps.deployments.policy import Approval, Policy, wave_of
+from apps.deployments.selectors.ensembles import ensembles_on
 from apps.deployments.selectors.memory import Room, rooms
 from apps.deployments.selectors.placements import placements
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.targets import do_stand_beside, hot_servers
+from apps.deployments.services.beginning import without_shadow
 from apps.deployments.services.conditions import ready_version, refuse_if_moving
 from apps.deployments.services.obstacles import Check, promotion_checks, refusals
 from apps.deployments.states import RolloutKind, RunDirection, RunState
@@ -37,6 +39,8 @@ RUNS_SEEN = 20
 class PlannedServer:
     """One server's share, its wave counted from 0; what is expected is None while no such load was seen.
 
+    `load`, `keep` and `drop` are told from what was last seen loaded there, else from what is desired. Hot: the version
+    is loaded and untouched, so that naming it starts nothing; it is tried aside all the same, as `steps` say.
     `free_bytes` is what was free when Conch last read it, at `free_at`: preflight reads it again before it decides.
     """
 
@@ -46,6 +50,7 @@ class PlannedServer:
     keep: tuple[int, ...]
     drop: tuple[int, ...]
     is_hot: bool
+    steps: tuple[str, ...]
     expected_s: float | None
     expected_bytes: int | None = None
     free_bytes: int | None = None
@@ -66,7 +71,8 @@ class PlannedGate:
 class PromotionPlan:
     """A promotion before it is asked for. With `obstacles` it would be refused, by the first of them.
 
-    `expected_s` is all of it, waves and bakes; None while no promotion of the model was seen.
+    `expected_s` is all of it, waves and bakes; None while no promotion of the model was seen. `no_shadow` is why it is
+    not tried aside, where it is not.
     """
 
     environment: str
@@ -83,6 +89,7 @@ class PromotionPlan:
     interface_changes: tuple[str, ...]
     obstacles: tuple[ControlPlaneError, ...]
     expected_s: float | None
+    no_shadow: str = ""
 
 
 def plan_promotion(
@@ -93,9 +100,10 @@ def plan_promotion(
     version: int,
     confirm: Collection[str] = (),
     skip: Collection[str] = (),
+    coming: Mapping[str, int] | None = None,
     **_: object,
 ) -> PromotionPlan:
-    """The question that `promote` takes, answered instead of done."""
+    """The question that `promote` takes, answered instead of done; `coming` are all items where it is of a release."""
     require(actor, VIEW)
     home, wanted = fleet.get_environment(environment), registry.get_version(model, version)
     placed = placements(environment=environment, model=model).defer(None).first()
@@ -106,14 +114,27 @@ def plan_promotion(
     if placed is not None:
         checks.append(lambda: refuse_if_moving(placed))
     now = timezone.now()
+    together = coming or {}
     checks += promotion_checks(
-        placed, wanted, policy, environment=environment, every=every, confirm=confirm, skip=skip, now=now
+        placed,
+        wanted,
+        policy,
+        environment=environment,
+        every=every,
+        confirm=confirm,
+        skip=skip,
+        now=now,
+        coming=together,
     )
     servers = [server for server in every if server.name not in skip]
-    sizes = policy.wave_sizes(len(servers))
+    # A release goes to all servers at once.
+    sizes = (len(servers),) if together else policy.wave_sizes(len(servers))
+    parallel = max(len(servers), 1) if together else policy.parallel
     each_s = _mean_run_s(wanted.model)
     placement = placed or Placement(environment=home, model=wanted.model)
     old = placement.active
+    no_shadow = without_shadow(RolloutKind.PROMOTE, wanted, placement.overlay, policy, coming=together)
+    steps = _steps(placement, policy_skips=bool(no_shadow), coming=together)
     return PromotionPlan(
         environment=environment,
         model=model,
@@ -121,40 +142,79 @@ def plan_promotion(
         to_version=wanted.number,
         policy_number=row.number,
         waves=sizes,
-        parallel=policy.parallel,
+        parallel=parallel,
         bakes_s=tuple(policy.bake_after(wave, waves=len(sizes)) for wave in range(len(sizes))),
-        servers=tuple(_servers(placement, wanted, policy, servers, each_s)),
+        servers=tuple(_servers(placement, wanted, policy, servers, sizes, steps=steps, each_s=each_s)),
         gates=tuple(_planned_gate(gate, wanted.model, has_old=old is not None) for gate in policy.gates),
         needs_approval=policy.approval == Approval.ANOTHER,
         interface_changes=tuple(plan.interface_changes(old.signature, wanted.signature) if old else ()),
         obstacles=tuple(refusals(checks)),
-        expected_s=_total_s(policy, sizes, each_s),
+        expected_s=_total_s(policy, sizes, parallel, each_s),
+        no_shadow=no_shadow.get("no_shadow", ""),
     )
 
 
+def _steps(placement: Placement, *, policy_skips: bool, coming: Mapping[str, int]) -> tuple[str, ...]:
+    """Those of each run, as it would begin."""
+    staying = [one for one in ensembles_on(placement) if one.model not in coming] if placement.pk else []
+    return tuple(
+        plan.recipe(
+            RolloutKind.PROMOTE,
+            is_hot=False,
+            has_passed_shadow=False,
+            skips_shadow=policy_skips,
+            has_ensembles=bool(staying),
+            is_together=bool(coming),
+        )
+    )
+
+
+def _loaded(placement: Placement, servers: list[Server]) -> dict[str, set[int]]:
+    """What was last seen READY of the model, by server; a server that never answered is not in it."""
+    found: dict[str, set[int]] = {server.name: set() for server in servers if _was_seen(server)}
+    for name, version in fleet.ready_versions(servers, model=placement.model.name):
+        if name in found:
+            found[name].add(version)
+    return found
+
+
+def _was_seen(server: Server) -> bool:
+    observation = getattr(server, "observation", None)
+    return observation is not None and observation.seen_at is not None
+
+
 def _servers(
-    placement: Placement, wanted: Version, policy: Policy, servers: list[Server], each_s: float | None
+    placement: Placement,
+    wanted: Version,
+    policy: Policy,
+    servers: list[Server],
+    sizes: tuple[int, ...],
+    *,
+    steps: tuple[str, ...],
+    each_s: float | None,
 ) -> Iterator[PlannedServer]:
-    old, sizes = placement.active, policy.wave_sizes(len(servers))
+    old, seen = placement.active, _loaded(placement, servers)
     hot = hot_servers(placement, wanted) if placement.pk else frozenset()
     beside = {kind: do_stand_beside(placement, wanted, kind=kind) for kind in {server.kind for server in servers}}
     known = rooms(placement, wanted, servers, may_drop=policy.drop_standby)
-    loaded = {version.number for version in (old, placement.standby) if version is not None}
+    desired = {version.number for version in (old, placement.standby) if version is not None}
     for position, server in enumerate(servers):
-        _, final = plan.sets_between(
+        tried, final = plan.sets_between(
             old.number if old else None,
             wanted.number,
             stands_beside=old is not None and beside[server.kind],
             keep=policy.standby_window_s > 0,
         )
         is_hot, room = server.name in hot, known.get(server.name, Room())
+        loaded = seen.get(server.name, desired)
         yield PlannedServer(
             server=server.name,
             wave=wave_of(sizes, position),
-            load=() if is_hot else (wanted.number,),
+            load=tuple(sorted((tried - loaded) | (set() if is_hot else {wanted.number}))),
             keep=tuple(sorted(final - {wanted.number})),
             drop=tuple(sorted(loaded - final)),
             is_hot=is_hot,
+            steps=steps,
             expected_s=each_s,
             expected_bytes=room.need.total_bytes if room.need else None,
             free_bytes=room.free_bytes,
@@ -173,10 +233,10 @@ def _mean_run_s(model: Model) -> float | None:
     return None if took is None else round(took.total_seconds(), 1)
 
 
-def _total_s(policy: Policy, sizes: tuple[int, ...], each_s: float | None) -> float | None:
+def _total_s(policy: Policy, sizes: tuple[int, ...], parallel: int, each_s: float | None) -> float | None:
     if each_s is None:
         return None
-    loads = sum(ceil(size / policy.parallel) * each_s for size in sizes)
+    loads = sum(ceil(size / parallel) * each_s for size in sizes)
     return round(loads + sum(policy.bake_after(wave, waves=len(sizes)) for wave in range(len(sizes))), 1)
 
 

@@ -131,10 +131,14 @@ def _record(verb: str, server: Server, *, reason: str) -> None:
 
 
 @transaction.atomic
-def record_load(server: Server, *, model: str, stamps: dict[int, int | None], now: datetime) -> None:
-    """Keep the time stamps of versions just loaded: while they do not move, a load restarts nothing."""
+def record_load(server: Server, *, model: str, stamps: dict[int, int | None], now: datetime, under: str = "") -> None:
+    """Keep the time stamps of versions just loaded: while they do not move, a load restarts nothing.
+
+    `under` is the digest of the overlay they were loaded under.
+    """
     for version, stamp in stamps.items():
-        loaded = {"loaded_stamp_ns": stamp, "seen_stamp_ns": stamp, "loaded_at": now, "restarted_at": None}
+        loaded: dict[str, object] = {"loaded_stamp_ns": stamp, "seen_stamp_ns": stamp, "loaded_at": now}
+        loaded |= {"loaded_under": under, "restarted_at": None}
         rows = ObservedVersion.objects.filter(server=server, model=model, version=version)
         if rows.filter(state=Readiness.READY).update(**loaded):
             continue

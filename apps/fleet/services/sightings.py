@@ -179,7 +179,7 @@ def _changes(row: ObservedVersion, entry: IndexEntry, stamp: int | None, *, now:
     if row.state != entry.state:
         fields |= {"state": entry.state, "since": now}
         if entry.state != Readiness.READY:
-            fields |= {"loaded_stamp_ns": None, "restarted_at": None}
+            fields |= {"loaded_stamp_ns": None, "loaded_under": "", "restarted_at": None}
     if row.reason != entry.reason:
         fields["reason"] = entry.reason
     if row.seen_stamp_ns != stamp:

@@ -17,11 +17,11 @@ def kinds(found: list[Difference]) -> list[tuple[int, str]]:
 
 
 def desired(*versions: int, active: int | None = None) -> dict[str, Desired]:
-    return {"m": Desired(frozenset(versions), active or max(versions, default=None))}
+    return {"m": Desired(frozenset(versions), active or max(versions, default=None), under="new")}
 
 
 def test_no_drift_when_the_server_serves_what_is_desired() -> None:
-    assert drift(desired(1, 2), {"m": {1: READY, 2: READY}}, now=NOW) == []
+    assert drift(desired(1, 2), {"m": {1: READY, 2: Sight("READY", under="new")}}, now=NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,7 @@ def test_no_drift_when_the_server_serves_what_is_desired() -> None:
         ({1: Sight("UNAVAILABLE", "boom")}, "failed"),
         ({1: Sight("LOADING", since=NOW)}, "loading"),
         ({1: Sight("READY", has_restarted=True)}, "restarted"),
+        ({1: Sight("READY", under="old")}, "wrong_config"),
     ],
 )
 def test_a_desired_version_can_be_away_in_different_ways(seen: dict[int, Sight], kind: str) -> None:

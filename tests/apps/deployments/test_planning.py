@@ -8,7 +8,7 @@ from apps.common.actor import COMMAND
 from apps.deployments import services
 from apps.deployments.models import Rollout, Run
 from apps.deployments.services.planning import PromotionPlan
-from apps.fleet.models import Observation
+from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows
 
 
@@ -39,6 +39,27 @@ def test_a_version_that_is_loaded_already_is_hot_there(rows: FleetRows) -> None:
     rows.observed("prod-2", "digits", 2)
 
     assert [(one.is_hot, one.load) for one in planned().servers] == [(False, (2,)), (True, ())]
+
+
+def test_a_version_that_is_loaded_already_is_still_tried_aside_unless_the_policy_says_never(rows: FleetRows) -> None:
+    rows.observed("prod-2", "digits", 2)
+    tried = planned()
+    services.update_environment(COMMAND, name="prod", shadow={"when": "never"})
+    untried = planned()
+
+    assert [(one.is_hot, "shadow" in one.steps) for one in tried.servers] == [(False, True), (True, True)]
+    assert {"shadow" in one.steps for one in untried.servers} == {False}
+    assert (tried.no_shadow, "policy says never" in untried.no_shadow) == ("", True)
+
+
+def test_what_is_loaded_and_dropped_is_told_from_what_was_seen_there(rows: FleetRows) -> None:
+    rows.observed("prod-1", "digits", 7)
+    ObservedVersion.objects.filter(server__name="prod-2").delete()
+
+    assert [(one.server, one.load, one.keep, one.drop) for one in planned().servers] == [
+        ("prod-1", (2,), (1,), (7,)),
+        ("prod-2", (1, 2), (1,), ()),
+    ]
 
 
 def test_how_long_it_takes_comes_from_earlier_promotions_and_is_unknown_without(rows: FleetRows) -> None:

@@ -8,7 +8,8 @@ from django.utils import timezone
 from apps.audit.models import Event
 from apps.common.actor import COMMAND
 from apps.deployments import healing, selectors, services
-from apps.deployments.models import Drift, Rollout, Run
+from apps.deployments.models import Drift, Placement, Rollout, Run
+from apps.deployments.plan import config_digest
 from apps.deployments.policy import Policy
 from apps.deployments.reconciler import reconcile
 from apps.fleet import services as fleet
@@ -54,6 +55,24 @@ def test_a_version_that_is_gone_is_kept_told_once_and_loaded_again_on_that_serve
     assert (heal.kind, heal.state, heal.actor) == ("heal", "running", "conch")
     assert [(run.server.name, run.state) for run in heal.runs.all()] == [("prod-2", "running")]
     assert Run.objects.get().recipe == ["preflight", "load", "await_ready", "verify"]
+
+
+def test_a_server_that_runs_under_another_overlay_is_told_and_loaded_again_while_it_serves(rows: FleetRows) -> None:
+    two = {"instance_group": [{"count": 2}]}
+    services.set_overlay(COMMAND, environment="prod", model="digits", document=two, reason="slow")
+    Rollout.objects.update(state="succeeded", finished_at=timezone.now() - timedelta(minutes=1))
+    Run.objects.all().delete()
+    placement = selectors.get_placement("prod", "digits")
+    Placement.objects.filter(pk=placement.pk).update(overlay=placement.overlays.get())
+    ObservedVersion.objects.filter(server__name="prod-1").update(loaded_under=config_digest(two))
+    ObservedVersion.objects.filter(server__name="prod-2").update(loaded_under=config_digest({}))
+
+    look_again(rows)
+
+    heal = Rollout.objects.get(kind="heal")
+    assert (kept("prod-1"), kept("prod-2")) == ([], [("digits", 1, "wrong_config")])
+    assert [run.server.name for run in heal.runs.all()] == ["prod-2"]
+    assert selectors.in_service(rows.servers["prod-2"], now=timezone.now()).is_in_service
 
 
 def test_drift_ends_when_the_server_serves_it_again(rows: FleetRows) -> None:
