@@ -1,7 +1,7 @@
 """What happens because time passes."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 SHARD = 50
 MOST_AT_ONCE = 64
 WARM_TIMEOUT_S = 10.0
+MOST_SAMPLES = 5
 
 
 def observe_fleet() -> None:
@@ -69,15 +70,16 @@ def sweep(now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _WarmUp:
-    """One request to keep one placement warm on one server."""
+    """The requests that keep one version of a placement warm on one server."""
 
     placement: Any
     server: Any
-    inputs: list[Tensor]
+    version: int
+    requests: list[list[Tensor]]
 
 
 def warm_due(now: datetime) -> None:
-    """Send one real request per server of each placement that is due, all at once, and keep how each went."""
+    """Send real requests to every server of each placement that is due, all servers at once, and keep how it went."""
     due = [one for placement in services.claim_due_warmups(now) for one in _warm_ups(placement)]
     if not due:
         return
@@ -87,7 +89,7 @@ def warm_due(now: datetime) -> None:
             services.record_probe(
                 one.placement,
                 one.server,
-                version=one.placement.active.number,
+                version=one.version,
                 kind="warmup",
                 at=now,
                 latency_us=latency_us,
@@ -95,38 +97,44 @@ def warm_due(now: datetime) -> None:
             )
 
 
-def _warm_ups(placement: Any) -> list[_WarmUp]:
-    sample = _fitting_sample(placement)
-    servers = fleet.servers(environment=placement.environment.name, state="active")
-    asked = [(server, _warm_inputs(placement, server.kind, sample)) for server in servers]
-    return [_WarmUp(placement, server, inputs) for server, inputs in asked if inputs]
+def _warm_ups(placement: Any) -> Iterator[_WarmUp]:
+    """The live version everywhere; the standby where it was last seen loaded: a rollback sends everybody to it."""
+    servers = list(fleet.servers(environment=placement.environment.name, state="active"))
+    yield from _of_version(placement, placement.active, servers)
+    if placement.standby is not None:
+        loaded = set(fleet.ready_versions(servers, model=placement.model.name))
+        hot = [server for server in servers if (server.name, placement.standby.number) in loaded]
+        yield from _of_version(placement, placement.standby, hot)
 
 
-def _fitting_sample(placement: Any) -> Any:
-    """The model's first sample that the live version can take, None where there is none."""
-    fit, _ = fitting.split(registry.samples(placement.model.name), placement.active)
-    return next(iter(fit), None)
+def _of_version(placement: Any, version: Any, servers: list[Any]) -> Iterator[_WarmUp]:
+    fit, _ = fitting.split(registry.samples(placement.model.name), version)
+    for server in servers:
+        requests = _requests(version, server.kind, fit[:MOST_SAMPLES])
+        if requests:
+            yield _WarmUp(placement, server, version.number, requests)
 
 
-def _warm_inputs(placement: Any, kind: str, sample: Any) -> list[Tensor]:
-    """The sample, else zeros made from the configuration as that kind of server reads it; none where neither suits."""
+def _requests(version: Any, kind: str, fit: list[Any]) -> list[list[Tensor]]:
+    """The samples, else zeros made from the configuration as that kind of server reads it; none where neither suits."""
     config_format = backends.get(kind).CONFIG
-    if config_format.cannot_ask(placement.active.config):
+    if config_format.cannot_ask(version.config):
         return []
-    if sample is not None:
-        return samples.to_tensors(sample.inputs)
-    return config_format.example_inputs(placement.active.config)
+    found = [samples.to_tensors(sample.inputs) for sample in fit]
+    return found or [inputs for inputs in [config_format.example_inputs(version.config)] if inputs]
 
 
 def _warm(one: _WarmUp) -> tuple[int | None, str]:
-    """The latency in microseconds, or why there was no answer."""
-    placement = one.placement
+    """The slowest answer in microseconds, or why one did not come: the first that fails is the last that is sent."""
+    slowest = 0
     try:
         backend = connecting.connect(one.server)
-        answer = backend.infer(placement.model.name, placement.active.number, one.inputs, timeout_s=WARM_TIMEOUT_S)
+        for inputs in one.requests:
+            answer = backend.infer(one.placement.model.name, one.version, inputs, timeout_s=WARM_TIMEOUT_S)
+            slowest = max(slowest, answer.latency_us)
     except ControlPlaneError as error:
         return None, printable(error.message, limit=SHOWN_CHARS)
-    return answer.latency_us, ""
+    return slowest, ""
 
 
 def tidy(now: datetime) -> None:

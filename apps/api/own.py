@@ -52,6 +52,9 @@ class _Own(Collector):
         yield _gauge("conch_drift", "Versions that are not as desired", drift, "environment", "kind")
         active = [((where, model), float(number)) for where, model, number in telemetry.active_versions()]
         yield _gauge("conch_active_version", "The version that should serve", active, "environment", "model")
+        failed = [(where, 1.0) for where in telemetry.failed_probes(self._now)]
+        told = "Whether the newest of Conch's own requests to what is desired failed; told only where it did"
+        yield _gauge("conch_probe_failed", told, failed, "environment", "server", "model")
         yield from _promises()
         yield from _servers(self._now)
         parts = [((part.name,), float(part.is_well)) for part in fleet.health(now=self._now)]

@@ -174,7 +174,8 @@ def warm_up(request: HttpRequest, name: str, environment: str) -> HttpResponse:
         button="Save schedule",
         back=reverse("console:model", args=[name]),
         consequences=(
-            f"Each time {count(len(servers), 'server')} ({listed(servers)}) answer the model's samples once.",
+            f"Each time {count(len(servers), 'server')} ({listed(servers)}) answer up to five of the model's samples "
+            "that the live version takes, or zeros where there are none; the standby too, where it is loaded.",
         ),
     )
 

@@ -129,6 +129,7 @@ class Question:
     intro: str = ""
     follows: str = ""
     preview: str = ""
+    preview_fields: str = "environment,version"
 
 
 def ask(

@@ -3,8 +3,11 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from apps.common.errors import ControlPlaneError
+from apps.common.text import SHOWN_CHARS, printable
 from apps.console.door import actor, is_dialog, page
-from apps.console.shown.plans import shown_plan
+from apps.console.forms.releases import ReleaseForm
+from apps.console.shown.plans import ShownPlan, shown_plan
 from apps.deployments import services
 from apps.fleet import selectors as fleet
 from apps.registry import selectors as registry
@@ -22,6 +25,23 @@ def plan(request: HttpRequest, name: str) -> HttpResponse:
     if is_dialog(request):
         return render(request, "deployments/_plan.html", {"shown": shown})
     return page(request, "deployments/plan_detail.html", section="models", shown=shown)
+
+
+def plan_release(request: HttpRequest) -> HttpResponse:
+    """For the lines that are written so far; what is no release yet is asked for."""
+    form = ReleaseForm(request.GET or None, environments=[one.name for one in fleet.environments()])
+    shown: tuple[ShownPlan, ...] = ()
+    refusal = ""
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            found = services.plan_release(actor(request), environment=given["environment"], items=given["items"])
+            shown = tuple(shown_plan(item) for item in found.items)
+        except ControlPlaneError as error:
+            refusal = printable(error.message, limit=SHOWN_CHARS)
+    if is_dialog(request):
+        return render(request, "deployments/_release_plan.html", {"shown": shown, "refusal": refusal})
+    return page(request, "deployments/release_plan.html", section="rollouts", shown=shown, refusal=refusal)
 
 
 # A version's number fits into 63 bits.

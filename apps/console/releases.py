@@ -1,6 +1,6 @@
 """Release pages: several models that are switched together, and the dialogs that begin, stop and undo one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -47,6 +47,8 @@ def begin_release(request: HttpRequest) -> HttpResponse:
             "Every version is published and tried aside on every server first; nothing is live yet.",
             "Then all are switched together, the members of an ensemble before it. Where one fails, all go back.",
         ),
+        preview=reverse("console:plan_release"),
+        preview_fields="environment,items",
     )
 
     def act(given: Mapping[str, Any]) -> str:
@@ -61,6 +63,35 @@ def begin_release(request: HttpRequest) -> HttpResponse:
         return reverse("console:release", args=[begun.pk])
 
     return ask(request, question, form, act, section="rollouts")
+
+
+def approve_release(request: HttpRequest, release_id: int) -> HttpResponse:
+    """Let all of it begin."""
+    return _control(request, release_id, "Approve", services.approve_release, "All that wait for an approval begin.")
+
+
+def pause_release(request: HttpRequest, release_id: int) -> HttpResponse:
+    """Begin nothing more in any of them."""
+    words = "Servers in the middle of a change come to the end of it; no other begins, in any of the models."
+    return _control(request, release_id, "Pause", services.pause_release, words)
+
+
+def resume_release(request: HttpRequest, release_id: int) -> HttpResponse:
+    """Go on."""
+    return _control(request, release_id, "Resume", services.resume_release, "All that are paused go on.")
+
+
+def _control(request: HttpRequest, release_id: int, word: str, service: Callable[..., Any], words: str) -> HttpResponse:
+    shown = release_line(deployments.get_release(release_id))
+    here = reverse("console:release", args=[release_id])
+    what = f"In {shown.environment}: {listed(list(shown.models))}."
+    question = Question(f"{word}: release {release_id}", f"{word} all", here, consequences=(what, words))
+
+    def act(given: Mapping[str, Any]) -> str:
+        service(actor(request), release=release_id, reason=given["reason"])
+        return here
+
+    return ask(request, question, ReasonForm(request.POST or None), act, section="rollouts")
 
 
 def abort_release(request: HttpRequest, release_id: int) -> HttpResponse:

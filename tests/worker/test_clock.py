@@ -10,11 +10,14 @@ from pytest_django import Settings
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
+from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Repository
 from apps.registry import services as registry
 from demo.parts.ports import free_port
+from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
 from tests.factories.fleets import FleetRows
+from tests.factories.triton_models import ask
 from tests.fixtures.world import World
 from worker import clock, parts
 
@@ -50,6 +53,32 @@ def test_a_due_warm_up_is_a_real_request_to_the_live_version(make_world: Callabl
     newest = selectors.probes(selectors.get_placement("prod", world.model))[0]
     assert (newest.kind, newest.version, newest.has_passed) == ("warmup", 1, True)
     assert newest.latency_us is not None
+
+
+def test_a_warm_up_sends_up_to_five_samples_to_the_live_version_and_to_a_loaded_standby(
+    transactional_db: None, simulated_fleet: SimulatedFleet, tmp_path: Path
+) -> None:
+    triton = SimulatedTriton(simulated_fleet, "prod-1", repository=tmp_path / "models")
+    simulated_fleet.add(triton)
+    world = World.of("prod", "digits", [triton])  # type: ignore[list-item]
+    first = world.upload()
+    for name in ("a", "b", "c", "d", "e", "f", "g"):
+        x = {"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 1, 1, 1]}
+        registry.add_sample(COMMAND, model="digits", name=name, inputs=[x])
+    world.promote(first)
+    world.promote(world.upload())
+    services.schedule_warmup(COMMAND, environment="prod", model="digits", every_s=60)
+    backend = connecting.connect(fleet.get_server("prod-1"))
+    before = {version: ask(backend, "digits", version).answered for version in (1, 2)}
+
+    clock.warm_due(timezone.now())
+
+    after = {version: ask(backend, "digits", version).answered for version in (1, 2)}
+    probes = selectors.probes(selectors.get_placement("prod", "digits"))
+    assert {version: after[version] - before[version] - 1 for version in (1, 2)} == {1: 5, 2: 5}
+    warmed = sorted((probe.version, probe.has_passed) for probe in probes if probe.kind == "warmup")
+    assert warmed == [(1, True), (2, True)]
+    triton.kill()
 
 
 def test_a_repository_that_is_away_keeps_no_other_from_being_tidied(db: None, tmp_path: Path) -> None:

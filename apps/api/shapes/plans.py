@@ -74,3 +74,12 @@ class PlanShape(Shape):
     def get_would_begin(self, row: Any) -> bool:
         """Whether nothing stands in its way; an approval may still be waited for."""
         return not row.obstacles
+
+
+class ReleasePlanShape(Shape):
+    """What a release would do: the plan of each model, in the company of the others."""
+
+    environment = serializers.CharField()
+    items = PlanShape(many=True)
+    would_begin = serializers.BooleanField(help_text="Whether no item has an obstacle; one refuses the whole.")
+    expected_s = serializers.FloatField(allow_null=True, help_text="As long as the longest; null: not known yet.")

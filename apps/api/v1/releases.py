@@ -7,6 +7,7 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.idempotent import idempotent
 from apps.api.shapes.common import DeadlineShape, ReasonShape
+from apps.api.shapes.plans import ReleasePlanShape
 from apps.api.shapes.releases import ReleaseBackRequest, ReleaseFilter, ReleaseRequest, ReleaseShape
 from apps.api.waiting import wait_until
 from apps.deployments import errors, selectors, services
@@ -38,8 +39,14 @@ class Releases(ApiView):
             errors.PlacementHeld,
             errors.VersionBanned,
             errors.InterfaceChanged,
+            errors.MembersMissing,
+            errors.NeededByEnsemble,
+            errors.PreflightFailed,
+            errors.PreflightWarnings,
             errors.NoServers,
             errors.ServersDown,
+            errors.PromotionsFrozen,
+            errors.NotProvenElsewhere,
         ],
     )
     @idempotent()
@@ -50,6 +57,22 @@ class Releases(ApiView):
         """
         release = services.begin_release(self.actor(), **asked(ReleaseRequest, request))
         return self.started(self.shape(ReleaseShape, release))
+
+
+class ReleasePlan(ApiView):
+    """A release before it is asked for."""
+
+    @described(
+        "Plan a release",
+        takes=ReleaseRequest,
+        gives=ReleasePlanShape,
+        errors=[EnvironmentUnknown, VersionUnknown, errors.ReleaseInvalid],
+    )
+    def post(self, request: Request) -> Response:
+        """The same body as a release, answered instead of done: each model's plan with every obstacle."""
+        return Response(
+            self.shape(ReleasePlanShape, services.plan_release(self.actor(), **asked(ReleaseRequest, request)))
+        )
 
 
 class Release(ApiView):
@@ -78,6 +101,64 @@ class ReleaseAbort(ApiView):
     def post(self, request: Request, release_id: int) -> Response:
         """All of it goes back; nothing is held or banned."""
         release = services.abort_release(self.actor(), release=release_id, **asked(ReasonShape, request))
+        return self.started(self.shape(ReleaseShape, release))
+
+
+class ReleaseApproval(ApiView):
+    """Letting a release begin."""
+
+    @described(
+        "Approve a release",
+        takes=ReasonShape,
+        gives=ReleaseShape,
+        status=202,
+        errors=[
+            errors.ReleaseUnknown,
+            errors.ReleaseStandsElsewhere,
+            errors.ApprovalByAuthor,
+            errors.PromotionsFrozen,
+            errors.NotProvenElsewhere,
+            errors.ReasonMissing,
+        ],
+    )
+    @idempotent()
+    def post(self, request: Request, release_id: int) -> Response:
+        """All of its rollouts that wait for an approval, or none of them."""
+        release = services.approve_release(self.actor(), release=release_id, **asked(ReasonShape, request))
+        return self.started(self.shape(ReleaseShape, release))
+
+
+class ReleasePause(ApiView):
+    """Holding a release still."""
+
+    @described(
+        "Pause a release",
+        takes=ReasonShape,
+        gives=ReleaseShape,
+        status=202,
+        errors=[errors.ReleaseUnknown, errors.ReleaseStandsElsewhere, errors.ReasonMissing],
+    )
+    @idempotent()
+    def post(self, request: Request, release_id: int) -> Response:
+        """Nothing more begins in any of its rollouts; what has begun on a server comes to its end."""
+        release = services.pause_release(self.actor(), release=release_id, **asked(ReasonShape, request))
+        return self.started(self.shape(ReleaseShape, release))
+
+
+class ReleaseResumption(ApiView):
+    """Going on with a release."""
+
+    @described(
+        "Resume a release",
+        takes=ReasonShape,
+        gives=ReleaseShape,
+        status=202,
+        errors=[errors.ReleaseUnknown, errors.ReleaseStandsElsewhere, errors.ReasonMissing],
+    )
+    @idempotent()
+    def post(self, request: Request, release_id: int) -> Response:
+        """All of its rollouts that are paused."""
+        release = services.resume_release(self.actor(), release=release_id, **asked(ReasonShape, request))
         return self.started(self.shape(ReleaseShape, release))
 
 

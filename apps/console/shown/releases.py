@@ -8,7 +8,8 @@ from apps.common.text import printable
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.state import Chip, Problem, chip, problem
-from apps.deployments.selectors import release_state
+from apps.console.shown.waves import Control, stands
+from apps.deployments.selectors import has_ended, release_state
 
 if TYPE_CHECKING:
     from apps.deployments.models import Release
@@ -49,6 +50,8 @@ class ReleaseDetail:
     backs: tuple[Line, ...]
     problem: Problem | None
     turned: str
+    stands: str
+    controls: tuple[Control, ...]
     abort_url: str
     back_url: str
     is_moving: bool
@@ -76,6 +79,7 @@ def release_detail(release: "Release") -> ReleaseDetail:
     """The page: each rollout of the release, what it was sent back with, and what can be done."""
     state, shown = release_state(release), release_line(release)
     rollouts = [line(rollout) for rollout in release.rollouts.all() if rollout.kind == "promote"]
+    moving = [one for one in release.rollouts.all() if one.kind == "promote" and not has_ended(one.state)]
     backs = [line(rollout) for rollout in release.rollouts.all() if rollout.kind != "promote"]
     is_moving = state in ("moving", "reverting") or any(one.chip.tone == "busy" for one in backs)
     return ReleaseDetail(
@@ -85,11 +89,25 @@ def release_detail(release: "Release") -> ReleaseDetail:
         backs=tuple(backs),
         problem=problem(release.error) if release.decision == "back" else None,
         turned=_turned(release),
+        stands=next((words for one in moving if (words := stands(one))), ""),
+        controls=_controls(release.pk, {one.state for one in moving}),
         abort_url=link("abort_release", release.pk) if state == "moving" and not release.decision else "",
         back_url=link("roll_back_release", release.pk) if state in ("moving", "succeeded") and not backs else "",
         is_moving=is_moving,
         ended="" if is_moving else f"release {release.pk}: {shown.chip.label.strip('! >')}",
     )
+
+
+def _controls(number: int, states: set[str]) -> tuple[Control, ...]:
+    """What can be done to all of them at once, by the states they are in."""
+    found = []
+    if "unapproved" in states:
+        found.append(Control("Approve all", link("approve_release", number), is_main=True))
+    if states & {"queued", "running"}:
+        found.append(Control("Pause all", link("pause_release", number)))
+    if "paused" in states:
+        found.append(Control("Resume all", link("resume_release", number), is_main=True))
+    return tuple(found)
 
 
 def _phase(release: "Release", state: str) -> str:

@@ -37,6 +37,7 @@ from apps.deployments.errors.releases import (
     ReleaseDecided,
     ReleaseInvalid,
     ReleaseNotLive,
+    ReleaseStandsElsewhere,
     ReleaseTurnedBack,
     ReleaseUnknown,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "ReleaseDecided",
     "ReleaseInvalid",
     "ReleaseNotLive",
+    "ReleaseStandsElsewhere",
     "ReleaseTurnedBack",
     "ReleaseUnknown",
     "RolloutActive",

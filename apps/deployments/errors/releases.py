@@ -34,6 +34,14 @@ class ReleaseTurnedBack(ControlPlaneError):
     title = "The release went back as a whole"
 
 
+class ReleaseStandsElsewhere(Conflict):
+    """None of its rollouts is in a state in which that can be done."""
+
+    code = "release_stands_elsewhere"
+    title = "None of the release's rollouts stands so"
+    hint = "An approval needs rollouts that wait for one, a pause moving ones, a resumption paused ones."
+
+
 class ReleaseNotLive(Conflict):
     """Nothing of what the release brought is live any more."""
 

@@ -285,7 +285,10 @@ class Probe(models.Model):
     message = models.TextField(blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["placement", "-at"], name="probe_recent")]
+        indexes = [
+            models.Index(fields=["placement", "-at"], name="probe_recent"),
+            models.Index(fields=["at"], name="probe_failed", condition=Q(has_passed=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.placement} on {self.server}"

@@ -4,9 +4,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
+from django.db.models import (
+    Count,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+)
 
-from apps.deployments.models import Placement, Rollout, RolloutTally, Run
+from apps.deployments.models import Placement, Probe, Rollout, RolloutTally, Run
 from apps.deployments.states import ACTIVE_ROLLOUT, RunState
 
 BUCKETS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
@@ -92,6 +103,20 @@ def active_versions() -> list[tuple[str, str, int]]:
     """What should serve: environment, model, version."""
     found = Placement.objects.filter(active__isnull=False)
     return list(found.values_list("environment__name", "model__name", "active__number").order_by("pk"))
+
+
+def failed_probes(now: datetime) -> list[tuple[str, str, str]]:
+    """Where the newest request of Conch's own to what is desired failed: environment, server, model.
+
+    Of the last day: what was asked longer ago says nothing of today.
+    """
+    newer = Probe.objects.filter(
+        placement=OuterRef("placement"), server=OuterRef("server"), version=OuterRef("version"), at__gt=OuterRef("at")
+    )
+    is_desired = Q(version=F("placement__active__number")) | Q(version=F("placement__standby__number"))
+    failed = Probe.objects.filter(is_desired, has_passed=False, at__gte=now - timedelta(days=1), server__state="active")
+    by = ("placement__environment__name", "server__name", "placement__model__name")
+    return list(failed.exclude(Exists(newer.filter(has_passed=True))).values_list(*by).distinct().order_by(*by))
 
 
 def lag_s(now: datetime) -> float:

@@ -19,8 +19,16 @@ from apps.deployments.services.memory import begin_reading, end_reading, give_up
 from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
+from apps.deployments.services.planning_releases import plan_release
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
-from apps.deployments.services.releases import abort_release, begin_release, roll_back_release
+from apps.deployments.services.releases import (
+    abort_release,
+    approve_release,
+    begin_release,
+    pause_release,
+    resume_release,
+    roll_back_release,
+)
 from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retention import apply_retention
 from apps.deployments.services.retiring import retire_server
@@ -52,6 +60,7 @@ __all__ = [
     "advance_rollout",
     "apply_retention",
     "approve",
+    "approve_release",
     "archive_version",
     "begin_reading",
     "begin_release",
@@ -79,7 +88,9 @@ __all__ = [
     "pass_step",
     "pause",
     "pause_for_neighbours",
+    "pause_release",
     "plan_promotion",
+    "plan_release",
     "probes_of",
     "promote",
     "record_probe",
@@ -90,6 +101,7 @@ __all__ = [
     "reroute",
     "restore_overlay",
     "resume",
+    "resume_release",
     "retire_server",
     "retire_standby",
     "retry_run",

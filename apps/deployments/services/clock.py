@@ -56,7 +56,9 @@ def claim_due_warmups(now: datetime) -> list[Placement]:
     """Placements to warm now; each is claimed by one caller only."""
     put_off = WarmupSchedule.objects.filter(is_due("next_at", now), is_enabled=True, placement__active__isnull=False)
     claimed = []
-    for schedule in put_off.select_related("placement__environment", "placement__model", "placement__active"):
+    for schedule in put_off.select_related(
+        "placement__environment", "placement__model", "placement__active", "placement__standby"
+    ):
         interval = timedelta(seconds=schedule.every_s)
         # Further ahead than the interval: a clock that was ahead wrote it.
         if now < schedule.next_at <= now + interval:

@@ -1,6 +1,6 @@
 """Releases: several models asked for, stopped and rolled back as one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -10,10 +10,11 @@ from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.common.keeping import error_document
-from apps.deployments.errors import Aborted, ReleaseDecided, ReleaseInvalid, ReleaseNotLive
+from apps.deployments.errors import Aborted, ReleaseDecided, ReleaseInvalid, ReleaseNotLive, ReleaseStandsElsewhere
 from apps.deployments.models import Release, Rollout
 from apps.deployments.selectors.releases import GO, get_release
 from apps.deployments.services.conditions import require_reason
+from apps.deployments.services.controls import approve, pause, resume
 from apps.deployments.services.requests import promote, unload
 from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.turning import turn, turn_back
@@ -35,7 +36,7 @@ def begin_release(
     """Promote several models as one: all rollouts begin, or the first refusal tells why none does."""
     require(actor, "promote", environment)
     home = fleet.get_environment(environment)
-    _refuse_bad(items)
+    refuse_bad(items)
     with transaction.atomic():
         release = Release.objects.create(
             environment=home,
@@ -89,6 +90,48 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
     return get_release(release)
 
 
+def approve_release(actor: Actor, *, release: int, reason: str) -> Release:
+    """Let all of it begin that waits for somebody else's word; all or none."""
+    return _each(actor, release, "approve", approve, in_states={RolloutState.UNAPPROVED}, reason=reason)
+
+
+def pause_release(actor: Actor, *, release: int, reason: str) -> Release:
+    """Begin nothing more in any of them; what has begun on a server comes to its end."""
+    return _each(actor, release, "pause", pause, in_states={RolloutState.QUEUED, RolloutState.RUNNING}, reason=reason)
+
+
+def resume_release(actor: Actor, *, release: int, reason: str) -> Release:
+    """Go on with all that is paused."""
+    return _each(actor, release, "resume", resume, in_states={RolloutState.PAUSED}, reason=reason)
+
+
+def _each(
+    actor: Actor,
+    release: int,
+    verb: str,
+    control: Callable[..., Rollout],
+    *,
+    in_states: Collection[str],
+    reason: str,
+) -> Release:
+    """The same to each of its rollouts to which it can be done, in one transaction: one refusal refuses all."""
+    found = get_release(release)
+    require(actor, verb, found.environment.name)
+    require_reason(reason, f"{verb} of {found}")
+    with transaction.atomic():
+        # In the order in which whoever walks or stops them takes them.
+        parts = Rollout.objects.select_for_update().filter(release=found, kind=RolloutKind.PROMOTE).order_by("pk")
+        states = dict(parts.values_list("pk", "state"))
+        fitting = [pk for pk, state in states.items() if state in in_states]
+        if not fitting:
+            told = ", ".join(sorted(set(states.values())))
+            raise ReleaseStandsElsewhere(f"{found}: there is nothing to {verb}, its rollouts are {told}", states=told)
+        for pk in fitting:
+            control(actor, rollout=pk, reason=reason)
+        _record(actor, f"{verb}_release", found, reason=reason, rollouts=fitting)
+    return get_release(release)
+
+
 def _go_back(actor: Actor, release: Release, *, reason: str, is_banning: bool) -> None:
     """What the release brought and is still live goes; what came later is somebody else's."""
     environment = release.environment.name
@@ -138,7 +181,8 @@ def _turned(actor: Actor, release: Release, verb: str, reason: str) -> None:
     _record(actor, verb, release, reason=reason)
 
 
-def _refuse_bad(items: Sequence[Mapping[str, Any]]) -> None:
+def refuse_bad(items: Sequence[Mapping[str, Any]]) -> None:
+    """ReleaseInvalid when it names nothing, too much, or a model twice."""
     names = [str(item["model"]) for item in items]
     if not names or len(names) > MOST_ITEMS:
         raise ReleaseInvalid(f"a release has 1 to {MOST_ITEMS} models, this one {len(names)}", field="items")

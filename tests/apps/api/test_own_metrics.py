@@ -1,6 +1,7 @@
 """Conch's own /metrics: Prometheus's format, Conch's rows, one token."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,13 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apps.deployments import services
 from apps.deployments.models import Drift, Placement, Rollout
+from apps.deployments.services import record_probe
 from apps.fleet.models import Observation
 from apps.registry.models import Model
 from tests.apps.api import rows
 
 pytestmark = pytest.mark.django_db
 # One finds the token.
-QUERIES = 11
+QUERIES = 12
 
 
 def scrape(client: Client) -> dict[str, float]:
@@ -103,6 +105,21 @@ def test_servers_tell_when_they_were_looked_at_and_what_they_lack(root: Client) 
     assert found["conch_server_reachable environment=prod server=t1"] == 1
     assert found["conch_drift environment=prod kind=missing"] == 1
     assert found["conch_active_version environment=prod model=digits"] == 1
+
+
+def test_a_warm_up_that_failed_is_told_until_a_newer_one_passes(root: Client) -> None:
+    server, version = rows.server("t1"), rows.version(1)
+    placement = rows.placement(active=version)
+    now = timezone.now()
+    asked: dict[str, Any] = {"version": 1, "kind": "warmup"}
+    record_probe(placement, server, **asked, at=now - timedelta(seconds=9), message="t1: no such model")
+    record_probe(placement, server, version=7, kind="verify", at=now, message="it was rolled back since")
+    failing = scrape(root)
+    record_probe(placement, server, **asked, at=now, latency_us=900)
+
+    name = "conch_probe_failed environment=prod model=digits server=t1"
+    assert failing[name] == 1
+    assert name not in scrape(root)
 
 
 def test_promises_are_told_for_the_rules(root: Client) -> None:

@@ -71,3 +71,30 @@ def test_a_release_is_stopped_as_a_whole_and_once(ci: Client, verb: str) -> None
 
 def test_a_viewer_begins_no_release(script: Any) -> None:
     assert begin(script("read")).status_code == 403
+
+
+def test_a_plan_of_a_release_has_each_item_and_begins_nothing(ci: Client) -> None:
+    begin(ci)
+    rows.version(3)
+    items = [{"model": "digits", "version": 3}, {"model": "letters", "version": 2}]
+
+    told = send(ci, "releases/plan", environment="prod", items=items).json()
+
+    codes = {item["model"]: [one["code"] for one in item["obstacles"]] for item in told["items"]}
+    assert (told["would_begin"], codes) == (False, {"digits": ["rollout_active"], "letters": ["rollout_active"]})
+    assert {tuple(item["servers"][0]["steps"][:4]) for item in told["items"]} == {
+        ("preflight", "publish", "shadow", "barrier")
+    }
+    assert Rollout.objects.count() == 2
+
+
+def test_a_release_is_paused_and_resumed_as_a_whole(ci: Client) -> None:
+    url = begin(ci).json()["url"]
+
+    paused = ci.post(f"{url}/pause", {"reason": "look first"}, content_type="application/json")
+    again = ci.post(f"{url}/pause", {"reason": "look first"}, content_type="application/json")
+    resumed = ci.post(f"{url}/resume", {"reason": "all good"}, content_type="application/json")
+
+    assert (paused.status_code, {one["state"] for one in paused.json()["rollouts"]}) == (202, {"paused"})
+    assert (again.status_code, again.json()["code"]) == (409, "release_stands_elsewhere")
+    assert {one["state"] for one in resumed.json()["rollouts"]} == {"running"}

@@ -68,3 +68,38 @@ def test_a_refusal_keeps_what_was_typed(pair: FleetRows, operator: Client) -> No
 
     assert answer.status_code == 409
     assert "typed with care" in answer.content.decode()
+
+
+def test_the_plan_of_a_release_tells_each_models_share_and_what_stands_in_the_way(
+    pair: FleetRows, operator: Client
+) -> None:
+    asked = {"environment": "prod", "items": "digits 1\nletters 2"}
+
+    told = operator.get("/releases/plan/", asked).content.decode()
+
+    assert "digits 1 → 1 in prod" in told
+    assert "letters 1 → 2 in prod" in told
+    assert told.count("This would be refused") == 1
+    assert "/releases/plan/" in operator.get(FORM).content.decode()
+    assert not Release.objects.exists()
+
+
+def test_a_plan_without_models_asks_for_them(pair: FleetRows, operator: Client) -> None:
+    unknown = operator.get("/releases/plan/", {"environment": "prod", "items": "digits 99"}).content.decode()
+
+    assert "Name the models" in operator.get("/releases/plan/").content.decode()
+    assert "This would be refused:" in unknown
+
+
+def test_a_release_is_paused_and_resumed_from_its_page(pair: FleetRows, operator: Client) -> None:
+    release = begin(operator)
+    here = f"/releases/{release.pk}/"
+
+    moving = operator.get(here).content.decode()
+    operator.post(f"{here}pause/", {"reason": "look first"})
+    paused = operator.get(here).content.decode()
+    operator.post(f"{here}resume/", {"reason": "all good"})
+
+    assert "Pause all…" in moving
+    assert ("Resume all…" in paused, "look first" in paused, "Pause all…" in paused) == (True, True, False)
+    assert {rollout.state for rollout in release.rollouts.all()} == {"running"}

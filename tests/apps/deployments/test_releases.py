@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.access.services import actor_of, add_user, grant_role
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
@@ -371,3 +372,46 @@ def _released(pair: FleetRows) -> Release:
     advance(release)
     assert (live("digits"), live("letters")) == (2, 2)
     return release
+
+
+def test_one_approval_lets_the_whole_release_begin_and_the_author_gives_none(pair: FleetRows) -> None:
+    services.change_policy(COMMAND, environment="prod", document={"approval": "another"})
+    release = begin()
+
+    with pytest.raises(errors.ApprovalByAuthor):
+        services.approve_release(COMMAND, release=release.pk, reason="mine")
+    approver = actor_of(add_user(COMMAND, username="bob", password="a long password"), door="console", address="")
+    grant_role(COMMAND, username="bob", role="operator")
+    approved = services.approve_release(approver, release=release.pk, reason="read it")
+
+    assert {(one.state, one.approved_by) for one in approved.rollouts.all()} == {("queued", "bob")}
+    verbs = [event.verb for event in audit.events(subject=str(release.pk)).filter(subject_kind="release")]
+    assert verbs == ["approve_release", "begin_release"]
+
+
+def test_a_freeze_that_refuses_one_approval_approves_none(pair: FleetRows) -> None:
+    services.change_policy(COMMAND, environment="prod", document={"approval": "another"})
+    release = begin()
+    frozen = {"cron": "0 0 * * *", "duration_s": 86_399, "reason": "release week"}
+    services.change_policy(COMMAND, environment="prod", document={"approval": "another", "freeze": [frozen]})
+    approver = actor_of(add_user(COMMAND, username="bob", password="a long password"), door="console", address="")
+    grant_role(COMMAND, username="bob", role="operator")
+
+    with pytest.raises(errors.PromotionsFrozen):
+        services.approve_release(approver, release=release.pk, reason="read it")
+
+    assert {one.state for one in release.rollouts.all()} == {"unapproved"}
+
+
+def test_a_plan_of_a_release_counts_what_comes_with_it_as_there(pair: FleetRows) -> None:
+    pair.model("ens")
+    pair.version("ens", 1, config={**ENSEMBLE, "ensemble_scheduling": {"step": [{**STEP, "model_version": "2"}]}})
+    items = [{"model": "digits", "version": 2}, {"model": "ens", "version": 1}]
+
+    together = services.plan_release(COMMAND, environment="prod", items=items)
+    alone = services.plan_promotion(COMMAND, environment="prod", model="ens", version=1)
+
+    assert "members_missing" in [error.code for error in alone.obstacles]
+    assert "members_missing" not in [error.code for item in together.items for error in item.obstacles]
+    assert [bool(item.no_shadow) for item in together.items] == [False, True]
+    assert {item.waves for item in together.items} == {(2,)}
