@@ -16,7 +16,16 @@ from worker.steps import STEPS
 PAGE = "docs/operations.md"
 CODE = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
 # In backticks like codes, but other things.
-NOT_CODES = {"not_put_back", "list_charts", "list_rules", "pg_dump", "is_stale", "wrong_set"}
+NOT_CODES = {
+    "not_put_back",
+    "list_charts",
+    "list_rules",
+    "pg_dump",
+    "is_stale",
+    "no_shadow",
+    "wrong_config",
+    "wrong_set",
+}
 POLICY_WORDS = {*Policy.model_fields, *Gate.model_fields, *SIGNALS, *Unclear, *OnFailure}
 
 

@@ -14,7 +14,14 @@ from tests.faults.ground import Ground
 from tests.faults.table import Fault
 from tests.fixtures.world import World
 
-BEGAN = {"promote": "promote", "rollback": "roll_back", "unload": "unload", "retire": "retire_standby"}
+BEGAN = {
+    "promote": "promote",
+    "rollback": "roll_back",
+    "unload": "unload",
+    "retire": "retire_standby",
+    "reconfigure": "set_overlay",
+    "heal": "heal",
+}
 LIVE_RUNS = {"queued", "running"}
 LIVE_STEPS = {"running", "waiting"}
 

@@ -1,6 +1,6 @@
 """All rows, kind by kind."""
 
-from tests.faults.rows import clocks, gates, messages, parts, releases, surroundings, tritons, workers
+from tests.faults.rows import clocks, gates, messages, others, parts, releases, surroundings, tritons, workers
 from tests.faults.table import Fault
 
 ROWS: list[Fault] = [
@@ -12,4 +12,5 @@ ROWS: list[Fault] = [
     *clocks.ROWS,
     *gates.ROWS,
     *releases.ROWS,
+    *others.ROWS,
 ]

@@ -53,8 +53,21 @@ def _lost_going_back(ground: Ground) -> int:
     return _walk(ground, rollout)
 
 
+def _restarted(ground: Ground) -> int:
+    """The server is gone and back while the versions meet at the barrier."""
+    _, rollout = _release(ground)
+
+    def restart() -> None:
+        ground.triton.kill()
+        ground.triton.start()
+
+    with ground.at_step("barrier", before=restart):
+        return _walk(ground, rollout)
+
+
 KILLED = "worker killed"
 ROWS = [
     *(Fault(KILLED, f"{moment} barrier of a release", _lost(moment)) for moment in ("before", "during", "after")),
     Fault(KILLED, "at the barrier of a release that goes back", _lost_going_back, ends="rolled_back"),
+    Fault("Triton restarted", "before barrier", _restarted, goes_down=True, is_fresh=True),
 ]

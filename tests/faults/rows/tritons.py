@@ -9,7 +9,7 @@ from apps.deployments import services
 from tests.faults.ground import SLOW, Ground
 from tests.faults.table import Fault
 
-STEPS = ("publish", "shadow", "load", "await_ready", "verify", "expose")
+STEPS = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
 HUNG_S = 4.0
 
 

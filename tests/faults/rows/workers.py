@@ -142,8 +142,9 @@ ROWS = [
         for moment in MOMENTS
     ),
     *(
-        Fault(KILLED, f"during {step} of a cold rollback", _in_cold_rollback(step, "during"), has_clients=False)
+        Fault(KILLED, f"{moment} {step} of a cold rollback", _in_cold_rollback(step, moment), has_clients=False)
         for step in ("preflight", "publish", "load", "await_ready", "verify", "expose")
+        for moment in MOMENTS
     ),
     *(
         Fault(KILLED, f"{moment} unload", _in_unload("unload", moment, "forward"), has_clients=False)
@@ -155,7 +156,7 @@ ROWS = [
         for step in ("restore", "await_ready", "persist")
         for moment in MOMENTS
     ),
-    *(Fault(KILLED, f"{moment} clear", _in_clearing(moment), ends="rolled_back") for moment in ("before", "after")),
+    *(Fault(KILLED, f"{moment} clear", _in_clearing(moment), ends="rolled_back") for moment in MOMENTS),
     Fault(KILLED, "in the same step every time", _every_time, ends="rolled_back", code="step_kept_dying"),
     Fault(KILLED, "with its beat, during load", _while_another_takes_over),
     Fault("two workers", "with a beat each", _two_of_each, is_sample=True),
