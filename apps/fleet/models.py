@@ -81,8 +81,8 @@ class Observation(models.Model):
     """What a server last said, and when. One row per server, written only when something changed or time passed.
 
     `at` is the last attempt, `seen_at` the last answer, `since` when `is_reachable` last changed.
-    `counters` are what each loaded version has answered, as `restarts` compares them; `restarted_at` is when
-    they last told that the server's process is another one.
+    `counters` are what each loaded version has answered, as `restarts` compares them, and `asked` when that was last
+    seen to have grown; `restarted_at` is when they last told that the server's process is another one.
     """
 
     server = models.OneToOneField(Server, on_delete=models.CASCADE, related_name="observation")
@@ -96,6 +96,7 @@ class Observation(models.Model):
     server_version = models.CharField(max_length=64, blank=True)
     extensions = models.JSONField(default=list)
     counters = models.JSONField(default=dict)
+    asked = models.JSONField(default=dict)
     restarted_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

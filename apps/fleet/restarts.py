@@ -7,6 +7,7 @@ version stays in the index with a state, one that a restart has lost has none.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 # Requests answered and microseconds spent on them, by "model/version".
 Counters = Mapping[str, tuple[int, int]]
@@ -26,6 +27,12 @@ NOTHING = Restart()
 def key_of(model: str, version: int) -> str:
     """One version of one model."""
     return f"{model}/{version}"
+
+
+def asked_since(before: Counters, after: Counters, *, known: Mapping[str, str], at: datetime) -> dict[str, str]:
+    """When each version was last seen to have answered more than at the look before, as text; `known` is up to then."""
+    grown = {key for key, (requests, _) in after.items() if key in before and requests > before[key][0]}
+    return {key: at.isoformat() if key in grown else known[key] for key in after if key in grown or key in known}
 
 
 def judge(before: Counters, after: Counters | None, *, ready: Collection[str], listed: Collection[str]) -> Restart:

@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
 from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Server
+from apps.fleet.restarts import key_of
 
 # What the worker's self-check looks after, and how old its word may be.
 PARTS = ("artifacts", "beat", "broker", "database", "prometheus", "worker")
@@ -88,6 +89,13 @@ def ready_versions(servers: Collection[Server], *, model: str) -> QuerySet[Obser
     """What was last seen READY of a model on these servers: the server's name and the version."""
     found = ObservedVersion.objects.filter(server__in=servers, model=model, state="READY")
     return found.values_list("server__name", "version")
+
+
+def asked_at(server: Server, *, model: str, version: int) -> datetime | None:
+    """When a version was last seen to have answered more than before, by the server's observation; None: not since."""
+    observation = getattr(server, "observation", None)
+    told = observation.asked.get(key_of(model, version)) if observation is not None else None
+    return datetime.fromisoformat(told) if told else None
 
 
 def observed(

@@ -60,27 +60,6 @@ class PlacementShape(Shape):
     changed = ChangedShape(allow_null=True, default=None)
 
 
-class PlacementThenShape(PlacementShape):
-    """A placement as it was at a moment: a row of its history. Holds are not part of that.
-
-    One that was made since has no version, and `changed.what` is `nothing`.
-    """
-
-    environment = serializers.CharField(source="placement.environment.name")
-    model = serializers.CharField(source="placement.model.name")
-    standby_until = serializers.DateTimeField(allow_null=True, default=None)
-    since = serializers.DateTimeField(source="at", allow_null=True)
-    held_at = serializers.DateTimeField(allow_null=True, default=None)
-    held_by = serializers.CharField(default="")
-    hold_reason = serializers.CharField(default="")
-    url = LinkField("placement", environment="placement.environment.name", name="placement.model.name")
-    changed = ChangedShape(source="*")
-
-    def to_representation(self, row: Any) -> dict[str, Any]:
-        """The change that a placement of `placements_at` was left by."""
-        return super().to_representation(selectors.change_of(row))
-
-
 class TargetShape(Shape):
     """A version that can be rolled back to; hot: still loaded, so at once."""
 
@@ -268,14 +247,6 @@ class PlacementFilter(Shape):
 
     environment = serializers.CharField(required=False, default="", allow_blank=True)
     model = serializers.CharField(required=False, default="", allow_blank=True)
-
-
-class MomentFilter(PlacementFilter):
-    """Which placements, and when."""
-
-    at = serializers.DateTimeField(
-        required=False, allow_null=True, default=None, help_text="As they were then, with who and why in `changed`."
-    )
 
 
 class RolloutFilter(PlacementFilter):

@@ -8,6 +8,14 @@ from apps.api.shapes.common import Shape
 from apps.deployments.memory import Fit
 
 
+class AskedShape(Shape):
+    """A version that would be dropped and was asked for within the last hour; Conch's own warm-ups are counted too."""
+
+    version = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    by_number = serializers.BooleanField(help_text="It was named by number: a higher one was loaded. They will fail.")
+
+
 class PlannedServerShape(Shape):
     """One server's share. Hot: the version is loaded there already, so after its try aside nothing is left to load.
 
@@ -32,6 +40,7 @@ class PlannedServerShape(Shape):
         help_text="`short`: preflight will refuse it (memory_short) if it reads the same; `drops_standby`: the "
         "standby is let go of first; `unknown` stands in nobody's way.",
     )
+    asked = AskedShape(many=True, help_text="Of `drop`, what was asked for lately.")
 
 
 class PlannedGateShape(Shape):

@@ -9,15 +9,14 @@ from rest_framework.response import Response
 from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.shapes.deployments import (
-    MomentFilter,
     PlacementShape,
-    PlacementThenShape,
     ProbeFilter,
     ProbeShape,
     TargetShape,
     WarmupSetting,
     WarmupShape,
 )
+from apps.api.shapes.history import MomentFilter, PlacementThenShape
 from apps.deployments import errors, selectors, services
 from apps.deployments.services.clock import TooOften
 

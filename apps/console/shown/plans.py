@@ -40,6 +40,7 @@ class ShownPlan:
     changes: tuple[str, ...]
     obstacles: tuple[tuple[str, str, str], ...]
     short: tuple[str, ...]
+    asked: tuple[str, ...] = ()
 
 
 def shown_plan(plan: PromotionPlan) -> ShownPlan:
@@ -56,6 +57,7 @@ def shown_plan(plan: PromotionPlan) -> ShownPlan:
             (error.title, printable(error.message, limit=SHOWN_CHARS), error.hint) for error in plan.obstacles
         ),
         short=tuple(_short(plan)),
+        asked=tuple(_asked(plan)),
     )
 
 
@@ -86,6 +88,18 @@ def _short(plan: PromotionPlan) -> Iterator[str]:
             f"it does not fit into the memory of {listed(by_fit[Fit.SHORT])}: preflight will refuse it there, "
             "before the server is touched"
         )
+
+
+def _asked(plan: PromotionPlan) -> Iterator[str]:
+    """Which of the versions that go were asked for within the last hour, and where."""
+    for version in sorted({one.version for server in plan.servers for one in server.asked}):
+        found = [(server.server, one) for server in plan.servers for one in server.asked if one.version == version]
+        by_number = [name for name, one in found if one.by_number]
+        if by_number:
+            yield f"{version} was asked for by its number on {listed(by_number)}: who does so will get errors"
+        else:
+            where = listed([name for name, _ in found])
+            yield f"{version} answers clients on {where}: who names it by number will get errors, all others go on"
 
 
 def _row(server: PlannedServer) -> PlanRow:

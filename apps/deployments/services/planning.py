@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 
 from django.db.models import Avg, F
@@ -33,6 +33,21 @@ from apps.registry.models import Model, Version
 
 # Runs whose mean time is what the next one is expected to take.
 RUNS_SEEN = 20
+# Who asked for a version within this time may ask for it again.
+LATELY = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A version that would be dropped, and when it was last seen to answer more requests than before.
+
+    `by_number`: a higher one was loaded, which unversioned requests go to, so these named this one: they will fail.
+    Conch's own warm-ups are counted too.
+    """
+
+    version: int
+    at: datetime
+    by_number: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,7 @@ class PlannedServer:
     free_bytes: int | None = None
     free_at: datetime | None = None
     memory: Fit = Fit.UNKNOWN
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +236,16 @@ def _servers(
             free_bytes=room.free_bytes,
             free_at=room.at,
             memory=room.fit,
+            asked=tuple(_asked(server, placement.model.name, loaded - final, loaded)),
         )
+
+
+def _asked(server: Server, model: str, dropped: set[int], loaded: set[int]) -> Iterator[Asked]:
+    """The versions to be dropped that somebody has asked for lately."""
+    for version in sorted(dropped):
+        at = fleet.asked_at(server, model=model, version=version)
+        if at is not None and timezone.now() - at < LATELY:
+            yield Asked(version, at, by_number=version < max(loaded))
 
 
 def _mean_run_s(model: Model) -> float | None:

@@ -13,7 +13,7 @@ from apps.audit.services import record
 from apps.common.actor import CLOCK
 from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
-from apps.fleet import connecting, probe, selectors
+from apps.fleet import connecting, probe, restarts, selectors
 from apps.fleet.errors import ServerNotAsked
 from apps.fleet.models import Observation, ObservedVersion, Server
 from apps.fleet.repositories import open_home
@@ -91,6 +91,9 @@ def _keep_sighting(server: Server, seen: probe.Sighting, *, now: datetime, befor
         "reason": "",
         "counters": before.counters if seen.counters is None else seen.counters,
     }
+    if seen.counters is not None and before.counters:
+        known = server.observation.asked if hasattr(server, "observation") else {}
+        said["asked"] = restarts.asked_since(before.counters, seen.counters, known=known, at=now)
     if not _keep(server, now=now, is_reachable=True, **said):
         return
     restart = keep_versions(server.pk, seen, now=now, before=before)

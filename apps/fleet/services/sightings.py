@@ -91,10 +91,11 @@ def touch(same: Mapping[Server, Sighting | ControlPlaneError], *, now: datetime)
     if quiet:
         mine.filter(server__in=quiet, is_reachable=True).update(at=now, seen_at=now)
     for server in busy:
-        last = server.observation
-        last.at, last.seen_at, last.counters = now, now, answered[server].counters
+        last, counters = server.observation, answered[server].counters or {}
+        last.asked = restarts.asked_since(last.counters, counters, known=last.asked, at=now)
+        last.at, last.seen_at, last.counters = now, now, counters
     if busy:
-        mine.bulk_update([server.observation for server in busy], ["at", "seen_at", "counters"])
+        mine.bulk_update([server.observation for server in busy], ["at", "seen_at", "counters", "asked"])
 
 
 def _has_counted(server: Server, seen: Sighting) -> bool:

@@ -62,6 +62,18 @@ def test_what_is_loaded_and_dropped_is_told_from_what_was_seen_there(rows: Fleet
     ]
 
 
+def test_a_version_to_be_dropped_says_whether_it_was_asked_for_lately_and_if_by_number(rows: FleetRows) -> None:
+    services.update_environment(COMMAND, name="prod", standby_window_s=0)
+    rows.observed("prod-2", "digits", 7)
+    now = timezone.now()
+    asked = {"digits/1": now.isoformat(), "digits/7": (now - timedelta(hours=2)).isoformat()}
+    Observation.objects.filter(server__name__startswith="prod").update(asked=asked)
+
+    found = {one.server: [(each.version, each.by_number) for each in one.asked] for one in planned().servers}
+
+    assert found == {"prod-1": [(1, False)], "prod-2": [(1, True)]}
+
+
 def test_how_long_it_takes_comes_from_earlier_promotions_and_is_unknown_without(rows: FleetRows) -> None:
     unknown = planned()
     past = rows.rollout("digits", "prod", None, 1)

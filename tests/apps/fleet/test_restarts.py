@@ -1,6 +1,8 @@
 """Telling a restart from two looks. Pure."""
 
-from apps.fleet.restarts import NOTHING, judge
+from datetime import UTC, datetime
+
+from apps.fleet.restarts import NOTHING, asked_since, judge
 
 BEFORE = {"a/1": (10, 500), "b/1": (3, 90), "idle/1": (0, 0)}
 
@@ -47,3 +49,12 @@ def test_a_version_lost_while_another_goes_on_is_not_the_server() -> None:
 
 def test_unknown_counters_tell_nothing() -> None:
     assert judge(BEFORE, None, ready=BEFORE, listed=BEFORE) == NOTHING
+
+
+def test_a_version_counts_as_asked_when_it_has_answered_more_than_before() -> None:
+    before, after = {"m/1": (5, 50), "m/2": (7, 70)}, {"m/1": (6, 60), "m/2": (7, 70), "m/3": (9, 90)}
+    at = datetime(2026, 11, 30, 3, tzinfo=UTC)
+
+    found = asked_since(before, after, known={"m/2": "earlier", "gone/1": "long ago"}, at=at)
+
+    assert found == {"m/1": at.isoformat(), "m/2": "earlier"}
