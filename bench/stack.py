@@ -120,8 +120,8 @@ class Stack:
 
     def roll_back(self, model: str, *, to: int | None = None) -> dict[str, Any]:
         """Ask for a rollback; the rollout as it began."""
-        wanted = {"environment": ENVIRONMENT, "model": model, "reason": "bench"} | ({"to": to} if to else {})
-        return self.conch.post("rollbacks", wanted)
+        wanted = {"environment": ENVIRONMENT, "model": model, "reason": "bench", "ban": False}
+        return self.conch.post("rollbacks", wanted | ({"to": to} if to else {}))
 
     def wait(self, rollout: dict[str, Any]) -> dict[str, Any]:
         """The rollout once it has succeeded."""
