@@ -20,6 +20,7 @@ NOT_CODES = {
     "not_put_back",
     "list_charts",
     "list_rules",
+    "neighbours_hurt",
     "pg_dump",
     "is_stale",
     "no_shadow",

@@ -13,12 +13,14 @@ from apps.deployments.neighbours import Counts, hurt, usual_ms
 from worker.context import Context
 
 SAMPLE_EVERY_S = 1.0
+# Steps that load in earnest: where nothing can pause, the others are switches of milliseconds and are not watched.
+LOADS = ("shadow", "load", "reconfigure")
 
 
 def before(context: Context) -> dict[str, Any]:
     """What to remember right before a load is sent: where the neighbours' counters stand, and what is usual."""
     guard = context.work.policy.guard
-    if guard is None or not services.can_pause(context.work.rollout):
+    if guard is None or not (services.can_pause(context.work.rollout) or context.step.name in LOADS):
         return {}
     now = _counts(context)
     if now is None:
@@ -31,6 +33,7 @@ def before(context: Context) -> dict[str, Any]:
 def watched(context: Context) -> Iterator[None]:
     """Read the counters every second while the block waits for the server; pause the rollout where it hurts somebody.
 
+    What brings servers back or right does not pause: whom it hurts is told.
     The reading thread uses no database connection.
     """
     if not context.recall("began"):
@@ -74,9 +77,16 @@ def _judge(context: Context, samples: list[Counts]) -> None:
     if found:
         context.remember(hurt=[str(one) for one in found])
         what = f"{context.work.server.name}: loading {context.work.model} {context.new.number} slows down others"
-        services.pause_for_neighbours(
-            context.work.rollout, reason=f"{what}: {'; '.join(map(str, found[:3]))}", now=context.now
-        )
+        reason = f"{what}: {'; '.join(map(str, found[:3]))}"
+        if not services.pause_for_neighbours(context.work.rollout, reason=reason, now=context.now):
+            name = context.work.server.name
+            services.tell_once(context.step, context.work.rollout, "neighbours_hurt", about=name, reason=reason)
+
+
+def told(context: Context) -> dict[str, Any]:
+    """For the step's detail: whom the load has hurt, where it has."""
+    found = context.recall("hurt")
+    return {"hurt": found} if found else {}
 
 
 def _counts(context: Context) -> dict[str, tuple[int, int]] | None:

@@ -7,6 +7,7 @@ from apps.deployments.states import RolloutKind
 from apps.serving.errors import LoadStuck
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
+from worker.steps import _neighbours
 from worker.steps._switching import load_set
 
 
@@ -27,6 +28,7 @@ def run(context: Context) -> Outcome:
             "versions": sorted(versions),
             **({"beside": work.stands_beside} if work.old else {}),
             "warm_up_requests": len(new.warmup or []),
+            **_neighbours.told(context),
         }
     )
 

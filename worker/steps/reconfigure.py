@@ -4,7 +4,7 @@ from apps.deployments import services
 from apps.serving.errors import LoadPending, LoadStuck
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
-from worker.steps import _memory, _stamps
+from worker.steps import _memory, _neighbours, _stamps
 
 
 def run(context: Context) -> Outcome:
@@ -16,22 +16,24 @@ def run(context: Context) -> Outcome:
     work, new = context.work, context.new
     versions, _ = work.sets
     if context.recall("is_pending"):
+        _neighbours.look_again(context)
         waiting = _look(context)
         if waiting is not None:
             return waiting
     else:
         stamps = _stamps.read(work, versions)
-        context.remember(stamps=stamps)
+        context.remember(stamps=stamps, **_neighbours.before(context))
         if not work.run.has_changed_server:
             services.note_change(work.run)
         _memory.note(context)
         try:
-            context.load(work.model, work.config_of(new, versions), versions=versions)
+            with _neighbours.watched(context):
+                context.load(work.model, work.config_of(new, versions), versions=versions)
         except LoadPending:
             context.remember(is_pending=True)
             return Wait(context.poll_s, f"{work.server.name} brings {work.model} up under another configuration")
     _stamps.keep(context, context.recall("stamps"))
-    return Done({"versions": sorted(versions), "restarts": not work.is_harmless})
+    return Done({"versions": sorted(versions), "restarts": not work.is_harmless, **_neighbours.told(context)})
 
 
 def _look(context: Context) -> Wait | None:
