@@ -60,6 +60,10 @@ class Context:
             return max(POLL_S, min(so_far_s / 10, LONGEST_POLL_S))
         return max(CROWDED_POLL_S, min(so_far_s * 2, at_once * POLL_EACH_S))
 
+    def bear_in_mind(self, **memory: Any) -> None:
+        """Keep it with whatever is remembered next: it costs nothing, and done again it would do no harm."""
+        self.step.memory = {**self.step.memory, **memory}
+
     def seconds_in_step(self) -> float:
         """Since the step began, over all its calls."""
         return float((self.now - self.step.started_at).total_seconds())

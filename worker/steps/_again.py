@@ -5,6 +5,7 @@ from apps.serving.protocol import IndexEntry, Readiness
 from worker.context import Context
 from worker.outcomes import Wait
 from worker.steps import _stamps
+from worker.steps._bit_by_bit import forget
 from worker.steps._loading import load_once
 
 # Recipes that begin with one of these try nothing: they leave the final set.
@@ -37,6 +38,7 @@ def have_loaded(context: Context) -> Wait | None:
         return waiting
     _stamps.keep(context, stamps)
     context.remember(is_again=True, sent=False)
+    forget(context)
     return None
 
 

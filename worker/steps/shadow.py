@@ -20,7 +20,7 @@ from worker.steps import _memory
 from worker.steps._comparing import compare
 from worker.steps._cure import cure
 from worker.steps._loading import load_once
-from worker.steps._requests import check_golden, warm
+from worker.steps._requests import try_out
 
 # Measured: 1.4 s. Longer than this, something else keeps the server from being ready.
 STAND_IN_GONE_S = 10.0
@@ -36,7 +36,9 @@ def run(context: Context) -> Outcome:
         if outcome is not None:
             return outcome
     if context.recall("phase") == "warm":
-        _warm(context)
+        waiting = _warm(context)
+        if waiting is not None:
+            return waiting
     if context.recall("phase") == "cure":
         context.remember(
             uncured=cure(context, context.new.number), cured_at_s=context.seconds_in_step(), phase="unload"
@@ -67,21 +69,24 @@ def _config(work: Work, config: Any, number: int) -> dict[str, Any]:
     return work.config_format.effective(config, name=shadow_of(work.model), versions=[number], warmup=[])
 
 
-def _warm(context: Context) -> None:
+def _warm(context: Context) -> Wait | None:
     name, number = shadow_of(context.work.model), context.new.number
     try:
-        warmth = warm(context, name, number)
-        golden = check_golden(context, name, number)
+        tried = try_out(context, name, number)
+        if isinstance(tried, Wait):
+            return tried
+        warmth, golden = tried
         load = context.work.policy.shadow.load
         compared = compare(context, name, load) if load is not None else {}
     except (WarmupFailed, GoldenMismatch, ShadowTooSlow, ShadowUnmeasured) as error:
         _fail(context, error, phase="unload")
-        return
+        return None
     entries = context.work.config_format.zero_warmup(context.new.config) if warmth.takes_zeros else []
     context.remember(
         phase="unload",
         detail={**golden, "latencies_us": warmth.latencies_us, "warmup": entries, "remark": warmth.remark} | compared,
     )
+    return None
 
 
 def _fail(context: Context, error: ControlPlaneError, *, phase: str) -> None:

@@ -6,9 +6,9 @@ from apps.common.text import SHOWN_CHARS, printable
 from apps.deployments import services
 from apps.deployments.errors import GoldenMismatch, WarmupFailed
 from worker.context import Context
-from worker.outcomes import Done, Outcome
+from worker.outcomes import Done, Outcome, Wait
 from worker.steps._again import have_loaded
-from worker.steps._requests import check_golden, warm
+from worker.steps._requests import try_out
 
 
 def run(context: Context) -> Outcome:
@@ -21,10 +21,12 @@ def run(context: Context) -> Outcome:
         services.record_probe, work.rollout.placement, work.server, version=number, kind="verify", at=context.now
     )
     try:
-        warmth = warm(context, work.model, number)
-        golden = check_golden(context, work.model, number)
+        tried = try_out(context, work.model, number)
     except (WarmupFailed, GoldenMismatch) as error:
         keep(message=printable(error.message, limit=SHOWN_CHARS))
         raise
+    if isinstance(tried, Wait):
+        return tried
+    warmth, golden = tried
     keep(latency_us=max(warmth.latencies_us, default=None))
     return Done({**golden, "latencies_us": warmth.latencies_us})
