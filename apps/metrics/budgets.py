@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DAY_S = 86_400
+HOUR_S, DAY_S = 3_600, 86_400
 WINDOW_S = 30 * DAY_S
 # A p99 may be above its promise this share of the time with traffic; the error ratio's share is the promise itself.
 SLOW_SHARE = 0.01

@@ -52,11 +52,12 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class FleetNumbers:
-    """All models' figures; `problem` says why there are none."""
+    """All models' figures; `problem` says why there are none, `budget_problem` why there are no budgets."""
 
     window: Window
     models: tuple[Numbers, ...]
     problem: str = ""
+    budget_problem: str = ""
 
 
 def numbers(names: Iterable[str], *, environment: str = "", range_s: int, now: datetime) -> FleetNumbers:
@@ -67,11 +68,12 @@ def numbers(names: Iterable[str], *, environment: str = "", range_s: int, now: d
         found = _ask(environment, window)
     except PrometheusFailed as error:
         return FleetNumbers(window, (), error.message)
-    kept = budgets(wanted, environment=environment, with_latency=False, now=now).budgets
-    left = {name: worst([one for one in kept if one.model == name]) for name in wanted}
+    kept = budgets(wanted, environment=environment, with_latency=False, now=now)
+    left = {name: worst([one for one in kept.budgets if one.model == name]) for name in wanted}
     return FleetNumbers(
         window,
         tuple(replace(_numbers(name, found), budget_left=one.left if one else None) for name, one in left.items()),
+        budget_problem=kept.problem,
     )
 
 

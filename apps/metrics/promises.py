@@ -1,13 +1,13 @@
 """How models keep their promises: budgets, read from Prometheus over 30 days (errors) and a day (latency)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from apps.metrics.answers import Batch, answers
-from apps.metrics.budgets import DAY_S, SLOW_SHARE, WINDOW_S, Budget, Spent
+from apps.metrics.budgets import DAY_S, HOUR_S, SLOW_SHARE, WINDOW_S, Budget, Spent
+from apps.metrics.counted import BY, Key, Values, counted, keyed, recorded_questions
 from apps.metrics.errors import PrometheusFailed
-from apps.metrics.prometheus import Series
 from apps.metrics.questions import scrape_interval_s
 from apps.metrics.sources import queries
 from apps.metrics.windows import SCRAPES_PER_RATE, Window
@@ -15,13 +15,9 @@ from apps.registry import selectors as registry
 from apps.serving.signals import Query, Selection, Signal
 
 SLOT_S = 60
-HOUR_S = 3_600
-_BY = ("environment", "model")
 _NO_PERCENTILES = "cannot be told: no server gives percentiles (--metrics-config summary_latencies=true)"
 _NOT_YET = "not known yet: the first figure comes some minutes after the first request"
 _KNOWN = f'min(min_over_time(timestamp(up{{server!=""}})[{WINDOW_S}s:15m]))'
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,8 @@ class _Asked:
 
     def __init__(self, at: Window, environment: str) -> None:
         self._at, self._environment = at, environment
-        self._batch = Batch(answers(), ((promql, at) for promql in [_KNOWN, *self._shared()]))
+        self._batch = Batch(answers(), ((promql, at) for promql in [_KNOWN, *recorded_questions(environment)]))
+        self._counted = counted(self._batch, environment=environment, at=at, asked=answers())
 
     def known_s(self) -> float | None:
         """For how long Prometheus has known any server."""
@@ -76,26 +73,23 @@ class _Asked:
         return None if since is None else self._at.end_s - since
 
     def errors(self, model: str, allowed: float, known_s: float | None) -> Iterator[Budget]:
-        long, recent = (self._by_key(Signal.ERROR_RATIO, window_s) for window_s in (WINDOW_S, HOUR_S))
-        rates = self._by_key(Signal.REQUEST_RATE, WINDOW_S)
-        for key in _of(model, long):
-            spent = Spent(long[key], recent.get(key))
-            rate = rates.get(key)
-            requests = None if rate is None else rate * WINDOW_S
-            yield Budget(model, key[0], "errors", allowed, allowed, spent, WINDOW_S, requests, known_s)
+        kept = self._counted
+        known_s = known_s if kept.known_s is None else kept.known_s
+        for key in _of(model, kept.share):
+            spent = Spent(kept.share[key], kept.recent_share.get(key))
+            yield Budget(model, key[0], "errors", allowed, allowed, spent, WINDOW_S, kept.requests.get(key), known_s)
 
     def latency(self, model: str, p99_ms: float, known_s: float | None) -> Iterator[Budget]:
         found = {span: self._slow(model, p99_ms, span) for span in (DAY_S, HOUR_S)}
-        seen = _of(model, self._by_key(Signal.REQUEST_RATE, WINDOW_S))
-        for key in _of(model, found[DAY_S]) or seen:
+        for key in _of(model, found[DAY_S]) or _of(model, self._counted.requests):
             spent = Spent(found[DAY_S].get(key), found[HOUR_S].get(key))
             remark = untold(is_in_day=key in found[DAY_S], is_in_hour=key in found[HOUR_S], known_s=known_s)
             yield Budget(model, key[0], "latency", p99_ms, SLOW_SHARE, spent, DAY_S, known_s=known_s, remark=remark)
 
-    def _slow(self, model: str, p99_ms: float, span_s: int) -> Mapping[Key, float | None]:
+    def _slow(self, model: str, p99_ms: float, span_s: int) -> Values:
         """The share of the time with traffic in which the worst server's p99 was above the promise."""
         selection = Selection(
-            environment=self._environment, model=model, by=_BY, window_s=SCRAPES_PER_RATE * scrape_interval_s()
+            environment=self._environment, model=model, by=BY, window_s=SCRAPES_PER_RATE * scrape_interval_s()
         )
         found: dict[Key, float | None] = {}
         for query in queries(Signal.LATENCY_QUANTILE, selection):
@@ -103,26 +97,8 @@ class _Asked:
                 # NaN is no traffic: it is not above 0, so it is in no share.
                 worst = f"max by (environment, model) (({query.promql}) > 0 and on (quantile) {_QUANTILE})"
                 promql = f"avg_over_time(({worst} > bool {p99_ms:g})[{span_s}s:{max(60, span_s // 288)}s])"
-                found |= _keyed(self._batch.over(promql, self._at).series)
+                found |= keyed(self._batch.over(promql, self._at).series)
         return found
-
-    def _by_key(self, signal: Signal, window_s: int) -> Mapping[Key, float | None]:
-        found: dict[Key, float | None] = {}
-        for promql in self._promql(signal, window_s):
-            found |= _keyed(self._batch.over(promql, self._at).series)
-        return found
-
-    def _shared(self) -> Iterator[str]:
-        for signal, window_s in (
-            (Signal.ERROR_RATIO, WINDOW_S),
-            (Signal.ERROR_RATIO, HOUR_S),
-            (Signal.REQUEST_RATE, WINDOW_S),
-        ):
-            yield from self._promql(signal, window_s)
-
-    def _promql(self, signal: Signal, window_s: int) -> list[str]:
-        selection = Selection(environment=self._environment, by=_BY, window_s=window_s)
-        return [query.promql for query in queries(signal, selection) if isinstance(query, Query)]
 
 
 _QUANTILE = 'label_replace(vector(1), "quantile", "0.99", "", "")'
@@ -135,13 +111,5 @@ def untold(*, is_in_day: bool, is_in_hour: bool, known_s: float | None) -> str:
     return _NOT_YET if is_in_hour or known_s is None else _NO_PERCENTILES
 
 
-def _keyed(series: Iterable[Series]) -> dict[Key, float | None]:
-    found: dict[Key, float | None] = {}
-    for one in series:
-        labels, values = one.labels, one.values
-        found[labels.get("environment", ""), labels.get("model", "")] = values[-1]
-    return found
-
-
-def _of(model: str, found: Mapping[Key, float | None]) -> list[Key]:
+def _of(model: str, found: Values) -> list[Key]:
     return sorted(key for key in found if key[1] == model)

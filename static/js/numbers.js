@@ -26,7 +26,7 @@
 
   function show(cell, { value, note, words, course, isBad }) {
     const text = document.createElement("span");
-    text.textContent = value === null ? "–" : digits.format(value);
+    text.textContent = value === null ? note || "–" : digits.format(value);
     if (value === null) text.className = "soft";
     const limit = Number(cell.dataset.limit);
     const isOver = value !== null && cell.dataset.limit && value > limit;
@@ -39,16 +39,17 @@
     cell.replaceChildren(...(course?.some((one) => one !== null) ? [sparkline(course)] : []), text);
   }
 
-  function said(cell, found, problem) {
+  function said(cell, found, problem, budgetProblem) {
     if (!found) return { value: null, words: problem };
-    if (cell.dataset.number === "budget") return budget(found.budget_left);
+    if (cell.dataset.number === "budget") return budget(found.budget_left, budgetProblem);
     const { now, values } = found[FIGURES[cell.dataset.number]];
     const isMean = found.is_mean && cell.dataset.number === "latency";
     const words = now === null ? "no value: not loaded, not asked, or not scraped" : isMean ? "the mean: no server gives percentiles" : "";
-    return { value: now, course: values, note: isMean ? "mean" : "", words };
+    return { value: now, course: values, note: isMean && now !== null ? "mean" : "", words };
   }
 
-  function budget(left) {
+  function budget(left, problem) {
+    if (left === null && problem) return { value: null, note: "not known", words: `not known: ${problem}` };
     if (left === null) return { value: null, words: "promises no error ratio, or nobody asked it in 30 days" };
     const isSpent = left < 0;
     return { value: Math.max(-999, Math.round(left * 100)), isBad: isSpent, words: isSpent ? "more was spent than there is" : "of the error budget of 30 days" };
@@ -67,12 +68,12 @@
   async function round() {
     const cells = [...document.querySelectorAll("[data-number]")];
     if (!document.hidden && cells.length) {
-      const { models, problem } = await ask([...new Set(cells.map((cell) => cell.dataset.model))]);
+      const { models, problem, budget_problem: budgetProblem } = await ask([...new Set(cells.map((cell) => cell.dataset.model))]);
       const byName = new Map(models.map((one) => [one.model, one]));
       for (const { id } of cells) {
         const cell = document.getElementById(id);
         if (!cell) continue;
-        kept.set(id, said(cell, byName.get(cell.dataset.model), problem));
+        kept.set(id, said(cell, byName.get(cell.dataset.model), problem, budgetProblem));
         show(cell, kept.get(id));
       }
     }

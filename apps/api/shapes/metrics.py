@@ -147,8 +147,9 @@ class NumbersShape(Shape):
 
 
 class FleetNumbersShape(Shape):
-    """The figures of models; `problem` says why there are none."""
+    """The figures of models; `problem` says why there are none, `budget_problem` why there are no budgets."""
 
     window = WindowShape()
     models = NumbersShape(many=True)
     problem = serializers.CharField()
+    budget_problem = serializers.CharField()

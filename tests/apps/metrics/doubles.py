@@ -37,6 +37,7 @@ class ScriptedPrometheus:
     asked: list[Asked] = field(default_factory=list)
     until_released: threading.Event | None = None
     answer: Callable[[Asked], Any] | None = None
+    gives_up_on: Callable[[Asked], bool] = lambda _: False
     clock_ahead_s: float = 0.0
 
     def says(self, status: int, document: Any) -> None:
@@ -53,9 +54,14 @@ class ScriptedPrometheus:
 
     def next_answer(self, asked: Asked) -> tuple[int, bytes]:
         self.asked.append(asked)
+        if self.gives_up_on(asked):
+            return 503, json.dumps(GAVE_UP).encode()
         if self.answer is not None:
             return 200, json.dumps(self.answer(asked)).encode()
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+
+GAVE_UP = {"status": "error", "errorType": "timeout", "error": "query timed out in expression evaluation"}
 
 
 def matrix(*series: tuple[Mapping[str, str], list[tuple[float, str]]]) -> dict[str, Any]:

@@ -1,16 +1,20 @@
 """Promises as budgets: the arithmetic, and what a real Prometheus with a known past makes of them."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from apps.console.shown.insight import promise
 from apps.metrics.budgets import Budget, Spent, worst
+from apps.metrics.counted import FAILURES, REQUESTS
 from apps.metrics.diagnosis.collecting import Known, collect
+from apps.metrics.numbers import numbers
 from apps.metrics.promises import budgets, untold
 from apps.registry.models import Model
 from demo.parts.ports import free_port
+from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
 
 
 def budget(share: float | None, *, recent: float | None = None, allowed: float = 0.01) -> Budget:
@@ -83,6 +87,44 @@ def test_without_percentiles_a_p99_cannot_be_told(known_past: datetime) -> None:
 
     assert found.left is None
     assert found.remark.startswith("cannot be told: no server gives percentiles")
+
+
+def recorded(asked: Asked) -> dict[str, Any]:
+    """Of a Prometheus whose rules have counted for two days: 1 of 200 failed, 1 of 40 in the last hour."""
+    query, end_s = asked.parameters["query"], float(asked.parameters["end"])
+    found = {
+        f"{REQUESTS}{{}}[2592000s]": "80000",
+        f"{FAILURES}{{}}[2592000s]": "400",
+        f"{REQUESTS}{{}}[3600s]": "4000",
+        f"{FAILURES}{{}}[3600s]": "100",
+    }
+    values = [value for part, value in found.items() if part in query and "count_over" not in query]
+    values += ["172800"] if "count_over_time" in query else []
+    return matrix(*(({"environment": "prod", "model": "digits"}, [(end_s, value)]) for value in values))
+
+
+@pytest.mark.django_db
+def test_what_the_rules_counted_is_asked_not_a_month_of_raw_counters(scripted: ScriptedPrometheus) -> None:
+    scripted.answer = recorded
+    Model.objects.create(name="digits", slo_error_ratio=0.01)
+
+    (found,) = budgets(["digits"], now=datetime.fromisoformat("2026-01-01T00:00:00+00:00")).budgets
+
+    assert (found.spent.share, found.spent.recent_share, found.requests) == (0.005, 0.025, 80_000)
+    assert promise(found).remark == "Prometheus knows only the last 2.0 d"
+    assert not [one for one in scripted.asked if "nv_inference" in one.parameters["query"]]
+
+
+@pytest.mark.django_db
+def test_budgets_that_prometheus_gives_up_on_are_not_promises_nobody_made(scripted: ScriptedPrometheus) -> None:
+    scripted.gives_up_on = lambda asked: "2592000s" in asked.parameters["query"]
+    scripted.answer = lambda _: matrix()
+    Model.objects.create(name="digits", slo_error_ratio=0.01)
+
+    found = numbers(["digits"], range_s=900, now=datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
+
+    assert [one.budget_left for one in found.models] == [None]
+    assert found.budget_problem == "Prometheus gave up on the query: query timed out in expression evaluation"
 
 
 @pytest.mark.django_db
