@@ -24,8 +24,10 @@ def gpus(request: HttpRequest) -> HttpResponse:
 
 def devices(request: HttpRequest) -> HttpResponse:
     """The cards of a server, or all there are."""
-    shown = insight.devices(picture(server=request.GET.get("server", ""), now=timezone.now()))
-    return live_part(request, Part("devices", "metrics/_devices.html", shown, is_moving=False), every_s=EVERY_S)
+    server = request.GET.get("server", "")
+    shown = insight.devices(picture(server=server, now=timezone.now()))
+    template = "metrics/_server_devices.html" if server else "metrics/_devices.html"
+    return live_part(request, Part("devices", template, shown, is_moving=False), every_s=EVERY_S)
 
 
 def promises(request: HttpRequest) -> HttpResponse:

@@ -8,7 +8,7 @@ from apps.metrics.answers import answers
 from apps.metrics.cards import Card, cards_of
 from apps.metrics.devices import devices_of
 from apps.metrics.errors import PrometheusFailed
-from apps.metrics.questions import Question, scrape_interval_s, server_devices, window_of
+from apps.metrics.questions import NOWHERE, Question, scrape_interval_s, server_devices, window_of
 from apps.metrics.windows import latest, rate_window_s
 from apps.serving import dcgm
 from apps.serving.signals import Selection
@@ -16,10 +16,11 @@ from apps.serving.signals import Selection
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Cards, and what to know about them in words."""
+    """Cards, and what to know about them in words; `is_without`: the server has no GPU that anybody tells of."""
 
     cards: tuple[Card, ...]
     remarks: tuple[str, ...]
+    is_without: bool = False
 
 
 def picture(*, server: str = "", now: datetime) -> Picture:
@@ -32,4 +33,5 @@ def picture(*, server: str = "", now: datetime) -> Picture:
         reply = answers().over(dcgm.pictured(selection), latest(window))
     except PrometheusFailed as error:
         return Picture((), (*unread, error.message))
-    return Picture(cards_of(reply.series, mine=devices), unread)
+    cards = cards_of(reply.series, mine=devices)
+    return Picture(cards, unread, is_without=devices == (NOWHERE,) and not (cards or unread))

@@ -14,6 +14,8 @@ from apps.metrics.sources import queries
 from apps.metrics.windows import USUAL_S, Window, latest, rate_window_s, window_for
 from apps.serving.signals import Device, Query, Selection, Signal
 
+NOWHERE = Device(uuid="none")
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -67,7 +69,7 @@ def server_devices(name: str, window: Window) -> tuple[Device, ...]:
     Never empty: no device selected would mean every device there is. ServerUnknown.
     """
     labelled = devices_of(fleet.get_server(name).labels).known
-    return labelled or discovered(name, window) or (Device(uuid="none"),)
+    return labelled or discovered(name, window) or (NOWHERE,)
 
 
 def discovered(name: str, window: Window) -> tuple[Device, ...]:

@@ -44,15 +44,16 @@ class CardShown:
 
 @dataclass(frozen=True, slots=True)
 class DevicesShown:
-    """All cards, and remarks about what is missing."""
+    """All cards, and remarks about what is missing; nothing of it is shown of a server without any."""
 
     cards: tuple[CardShown, ...]
     remarks: tuple[str, ...]
+    is_hidden: bool
 
 
 def devices(found: Picture) -> DevicesShown:
     """The cards as a picture."""
-    return DevicesShown(tuple(_card(card) for card in found.cards), found.remarks)
+    return DevicesShown(tuple(_card(card) for card in found.cards), found.remarks, found.is_without)
 
 
 def _card(card: Card) -> CardShown:

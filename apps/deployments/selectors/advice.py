@@ -87,6 +87,7 @@ def _of(placement: Placement, loaded: Mapping[str, datetime], unload: Unload | N
     return Known(
         max_batch_size=int(config.get("max_batch_size") or 0),
         instances=sum(int(group.get("count") or 1) for group in groups),
+        queue_delay_us=int((config.get("dynamic_batching") or {}).get("max_queue_delay_microseconds") or 0),
         loaded=loaded,
         unload=unload,
     )

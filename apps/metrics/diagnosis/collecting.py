@@ -14,6 +14,7 @@ from apps.metrics.diagnosis.facts import (
     growth,
     kept_after_unload,
     knee,
+    longer_delay_us,
     ratio,
     slowest,
 )
@@ -25,7 +26,6 @@ from apps.serving.signals import Query, Selection, Signal
 
 RANGE_S, LONG_RANGE_S = 900, 6 * 3_600
 COLD_S, SETTLED_S = 120, 300
-MOST_DELAY_US = 5_000
 _BY_MODEL = (
     Signal.REQUEST_RATE,
     Signal.LATENCY_MEAN,
@@ -51,6 +51,7 @@ class Known:
 
     max_batch_size: int = 0
     instances: int = 1
+    queue_delay_us: int = 0
     loaded: Mapping[str, datetime] = field(default_factory=dict)
     unload: Unload | None = None
 
@@ -102,6 +103,7 @@ class _Asked:
             "batch": batch,
             "batch_limit": limit,
             "batch_fill": ratio(batch, limit),
+            "gpus": self._gpus(),
             "gpu_use": self._busiest(Signal.GPU_UTILISATION),
             "cpu_use": self._busiest(Signal.CPU_UTILISATION),
             "pending": average(course[Signal.PENDING][-3:]),
@@ -113,7 +115,8 @@ class _Asked:
             "cold_ratio": self._cold(known.loaded),
             "kept_bytes": kept[0] if kept else None,
             "kept_share": kept[1] if kept else None,
-            "queue_delay_us": None if compute is None else min(MOST_DELAY_US, compute * 1_000 / 2),
+            "present_delay_us": float(known.queue_delay_us),
+            "queue_delay_us": longer_delay_us(known.queue_delay_us, compute_ms=compute),
             "instances": float(known.instances + 1),
         }
 
@@ -142,6 +145,11 @@ class _Asked:
                         settled=ceil(SETTLED_S / self.long.step_s),
                     )
         return None
+
+    def _gpus(self) -> float | None:
+        """How many GPUs the servers tell of; 0 where they tell of their CPUs alone."""
+        gpus, cpus = (self._series(signal, self.window) for signal in (Signal.GPU_UTILISATION, Signal.CPU_UTILISATION))
+        return float(len(gpus)) if gpus or cpus else None
 
     def _busiest(self, signal: Signal) -> float | None:
         return max(

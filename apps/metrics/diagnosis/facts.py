@@ -5,6 +5,7 @@ from statistics import mean, median
 
 Course = Sequence[float | None]
 Facts = Mapping[str, float | None]
+MOST_DELAY_US = 5_000
 
 MEASURES: Mapping[str, str] = {
     "rate": "requests/s",
@@ -16,6 +17,7 @@ MEASURES: Mapping[str, str] = {
     "batch": "inferences per execution",
     "batch_limit": "max_batch_size",
     "batch_fill": "of max_batch_size filled",
+    "gpus": "GPUs",
     "gpu_use": "use of the busiest GPU",
     "cpu_use": "use of the busiest CPU",
     "pending": "requests waiting",
@@ -28,6 +30,7 @@ MEASURES: Mapping[str, str] = {
     "cold_ratio": "times the latency in the minutes after the load",
     "kept_bytes": "bytes still in use after the unload",
     "kept_share": "of what the load had taken still in use after the unload",
+    "present_delay_us": "microseconds of queue delay now",
     "queue_delay_us": "microseconds of queue delay to try",
     "instances": "instances to try",
 }
@@ -47,6 +50,12 @@ def average(course: Course) -> float | None:
 def ratio(part: float | None, whole: float | None) -> float | None:
     """One as a share of the other; None when there is no other."""
     return None if part is None or not whole else part / whole
+
+
+def longer_delay_us(present_us: float, *, compute_ms: float | None) -> float | None:
+    """A queue delay to try: half of the compute, never less than twice what it is now, and not above 5 ms."""
+    half = 0.0 if compute_ms is None else compute_ms * 1_000 / 2
+    return min(MOST_DELAY_US, max(2 * present_us, half)) or None
 
 
 def growth(course: Course) -> float | None:

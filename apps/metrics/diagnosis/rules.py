@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from apps.metrics.diagnosis.facts import MOST_DELAY_US
+
 _PERF = "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide"
 _BATCHER = f"{_PERF}/model_configuration.html#dynamic-batcher"
 _OPTIMIZATION = f"{_PERF}/optimization.html"
@@ -51,6 +53,7 @@ RULES: Sequence[Rule] = (
             Condition("latency_ms", "above", 20),
             Condition("batch_fill", "below", 0.5),
             Condition("rate_per_server", "above", 5),
+            Condition("present_delay_us", "below", MOST_DELAY_US),
         ),
         meaning="Requests take long while the GPU has little to do, and executions are far from full.",
         change="Let the batcher wait a little longer for more requests, or name preferred batch sizes.",
@@ -64,9 +67,22 @@ RULES: Sequence[Rule] = (
             Condition("cpu_use", "above", 0.85),
             Condition("rate_per_server", "below", 20),
             Condition("rate_per_server", "above", 0),
+            Condition("gpus", "above", 0),
         ),
         meaning="The CPU is busy while few requests are answered: most likely inputs are prepared there.",
         change="Prepare inputs on the GPU (DALI, or in the model), in the client, or give the server more cores.",
+        source=_OPTIMIZATION,
+    ),
+    Rule(
+        key="cpu_is_full",
+        title="The CPU is the bottleneck",
+        conditions=(
+            Condition("cpu_use", "above", 0.85),
+            Condition("rate_per_server", "above", 0),
+            Condition("gpus", "below", 1),
+        ),
+        meaning="The models run on the CPU, and it has next to nothing left.",
+        change="Give the server more cores, or add a server; more instances than cores only wait for each other.",
         source=_OPTIMIZATION,
     ),
     Rule(

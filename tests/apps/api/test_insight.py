@@ -36,6 +36,14 @@ def waiting(asked: Asked) -> dict[str, Any]:
     return matrix(*((one, [(float(at), str(value)) for at in range(start, end + 1, step)]) for one in labels))
 
 
+def drowsy(asked: Asked) -> dict[str, Any]:
+    """A model of whose time little is spent on the GPU, in small batches."""
+    query, end = asked.parameters["query"], float(asked.parameters["end"])
+    labels = {"model": "digits", "server": "a", "gpu_uuid": "GPU-1"}
+    value = 0.2 if "nv_gpu" in query else 40 if "request_duration" in query else 2 if "compute" in query else 6
+    return matrix((labels, [(end, str(value))]))
+
+
 def cards(_: Asked) -> dict[str, Any]:
     return matrix(*((one.labels, [(float(_.parameters["end"]), str(one.values[0]))]) for one in told("dcgm_mig_a100")))
 
@@ -82,6 +90,22 @@ def test_advice_opens_the_overlay_page_with_the_change_filled_in(
     assert "instance_group.count=2" in page.content.decode()
 
 
+def test_a_queue_delay_is_advised_that_is_longer_than_the_present_one(
+    visitor: Client,
+    scripted: ScriptedPrometheus,  # noqa: F811
+) -> None:
+    scripted.answer = drowsy
+    made = rows.version(1)
+    made.config = {"max_batch_size": 16, "dynamic_batching": {"max_queue_delay_microseconds": "2000"}}
+    made.save()
+    rows.placement(active=made)
+
+    document = visitor.get("/api/v1/advice", {"environment": "prod", "model": "digits"}).json()
+
+    (found,) = [one for one in document["advice"] if one["rule"] == "small_batches"]
+    assert found["overlay"] == ["dynamic_batching.max_queue_delay_microseconds=4000"]
+
+
 def test_cards_are_told_with_their_slices(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
     scripted.answer = cards
 
@@ -106,6 +130,18 @@ def test_a_servers_page_draws_its_own_slices(visitor: Client, scripted: Scripted
     assert part.count("gpu-slice is-other") == 4
     assert "label gpu: &#x27;what&#x27; is not GPU-&lt;uuid&gt; or host/number" in part
     assert 'style="' not in part
+    assert "<h2>GPUs</h2>" in part
+
+
+def test_a_server_without_any_gpu_shows_no_panel_of_them(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+    scripted.answer = lambda _: matrix()
+    rows.server("t1")
+
+    page = visitor.get("/servers/t1/").content.decode()
+    part = visitor.get("/insight/devices/", {"server": "t1"}).content.decode()
+
+    assert "<h2>GPUs</h2>" not in page + part
+    assert '<div id="live-devices" hidden data-live' in part
 
 
 def test_a_part_that_did_not_move_is_not_sent_again(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811

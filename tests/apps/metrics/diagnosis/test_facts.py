@@ -1,6 +1,15 @@
 """Numbers that rules look at, from courses with gaps."""
 
-from apps.metrics.diagnosis.facts import average, cold_ratio, growth, kept_after_unload, knee, ratio, slowest
+from apps.metrics.diagnosis.facts import (
+    average,
+    cold_ratio,
+    growth,
+    kept_after_unload,
+    knee,
+    longer_delay_us,
+    ratio,
+    slowest,
+)
 
 
 def test_a_gap_is_in_no_mean() -> None:
@@ -13,6 +22,14 @@ def test_a_share_of_nothing_is_not_known() -> None:
     assert ratio(1.0, 0.0) is None
     assert ratio(None, 4.0) is None
     assert ratio(1.0, 4.0) == 0.25
+
+
+def test_a_queue_delay_to_try_is_never_shorter_than_twice_the_present_one() -> None:
+    assert longer_delay_us(0, compute_ms=2.0) == 1_000
+    assert longer_delay_us(2_000, compute_ms=2.0) == 4_000
+    assert longer_delay_us(2_000, compute_ms=None) == 4_000
+    assert longer_delay_us(4_000, compute_ms=90.0) == 5_000
+    assert longer_delay_us(0, compute_ms=None) is None
 
 
 def test_growth_compares_the_end_with_the_beginning() -> None:

@@ -18,6 +18,7 @@ WELL: Mapping[str, float] = {
     "batch": 6,
     "batch_limit": 8,
     "batch_fill": 0.75,
+    "gpus": 1,
     "gpu_use": 0.7,
     "cpu_use": 0.4,
     "pending": 1,
@@ -30,12 +31,14 @@ WELL: Mapping[str, float] = {
     "cold_ratio": 1.2,
     "kept_bytes": 0,
     "kept_share": 0.0,
+    "present_delay_us": 100,
     "queue_delay_us": 5_000,
     "instances": 2,
 }
 ILL: Mapping[str, Mapping[str, float]] = {
     "small_batches": {"gpu_use": 0.2, "latency_ms": 80, "batch_fill": 0.1},
     "preprocessing_on_cpu": {"cpu_use": 0.95, "rate_per_server": 4},
+    "cpu_is_full": {"cpu_use": 0.95, "gpus": 0},
     "queue_over_half": {"queue_share": 0.7, "queue_ms": 30},
     "above_the_knee": {"knee_cost": 1.05},
     "pending_grows": {"pending": 40, "pending_growth": 6},
@@ -67,6 +70,19 @@ def test_a_rule_fires_with_the_numbers_it_saw_and_a_change(rule: Rule) -> None:
         condition.measure: facts[condition.measure] for condition in rule.conditions
     }
     assert found.overlay == OVERLAYS.get(rule.key, ())
+
+
+def test_a_server_without_gpus_is_not_told_to_use_one() -> None:
+    found = diagnose({**WELL, **ILL["preprocessing_on_cpu"], "gpus": 0, "gpu_use": None}).findings
+
+    assert [one.rule.key for one in found] == ["cpu_is_full"]
+    assert "GPU" not in found[0].rule.change
+
+
+def test_a_queue_delay_as_long_as_any_is_not_lengthened() -> None:
+    facts = {**WELL, **ILL["small_batches"], "present_delay_us": 5_000}
+
+    assert diagnose(facts).findings == ()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.key)
