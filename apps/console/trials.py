@@ -14,7 +14,7 @@ from apps.deployments import services
 from apps.registry import images
 from apps.registry import selectors as registry
 
-# More than this is no longer edited by hand: it is sent as it is.
+# More than this is no longer edited by hand: the field stays empty, and it is sent as it is.
 MOST_CHARS = 200_000
 
 
@@ -24,22 +24,20 @@ def try_version(request: HttpRequest, name: str, number: int) -> HttpResponse:
     sample = request.GET.get("sample", "")
     entries = deployments.request_entries(version, sample=sample)
     servers = deployments.servers_serving(name, number)
-    as_image = images.image_input(version.signature)
+    text = written(entries)
     sent = request.method == "POST"
     form = TryForm(
         request.POST if sent else None,
         request.FILES if sent else None,
-        initial={"inputs": written(entries)[:MOST_CHARS], "server": request.GET.get("server", "")},
+        initial={"inputs": text if len(text) <= MOST_CHARS else "", "server": request.GET.get("server", "")},
         servers=[(one.name, f"{one.name} ({one.environment.name})") for one in servers],
-        takes_image=as_image is not None,
+        images=[one.name for one in images.image_inputs(version.signature)],
     )
     back = reverse("console:version", args=[name, number])
     question = Question(f"Try {name} {number}", "Send one request", back)
 
     def act(given: Mapping[str, Any]) -> str:
-        image = given.get("image")
-        inputs = [images.entry_from_image(image, as_image)] if image and as_image else given["inputs"]
-        trial = services.try_version(actor(request), server=given["server"], model=name, version=number, inputs=inputs)
+        trial = services.try_version(actor(request), model=name, version=number, sample=sample, **given)
         return reverse("console:trial", args=[trial.pk])
 
     return ask(

@@ -1,4 +1,4 @@
-"""An image as the input of a model that takes images. Pure.
+"""An image as one input of a model that takes images. Pure.
 
 A shape is image-shaped when it is height x width, or that with 1, 3 or 4 channels before or behind; batch aside.
 """
@@ -34,19 +34,35 @@ class ImageInput:
     channel_axis: int | None
 
 
-def image_input(signature: Mapping[str, Any]) -> ImageInput | None:
-    """The one image-shaped input of a signature, None where there is none or more than one is needed."""
-    needed = [one for one in signature.get("inputs", ()) if not one.get("is_optional")]
-    if len(needed) != 1 or needed[0]["datatype"] not in {**INTEGERS, **FLOATS}:
-        return None
-    only, batch = needed[0], (1,) if signature.get("max_batch_size") else ()
-    laid = _layout([int(size) for size in only["shape"]])
-    if laid is None:
+def image_inputs(signature: Mapping[str, Any]) -> tuple[ImageInput, ...]:
+    """The image-shaped inputs of a signature, those it cannot do without first."""
+    batch = (1,) if signature.get("max_batch_size") else ()
+    inputs = sorted(signature.get("inputs", ()), key=lambda one: bool(one.get("is_optional")))
+    return tuple(found for one in inputs if (found := _as_image(one, batch)) is not None)
+
+
+def image_input(signature: Mapping[str, Any], *, name: str = "") -> ImageInput:
+    """The input of that name, or the only one that takes an image; SampleInvalid where none does, or which is open."""
+    found = image_inputs(signature)
+    named = [one for one in found if name in {"", one.name}]
+    if len(named) == 1:
+        return named[0]
+    names = ", ".join(one.name for one in found) or "none"
+    raise SampleInvalid(
+        f"no input {name!r} takes an image" if name else f"{len(found)} inputs take an image: {names}",
+        hint=f"Inputs that take one: {names}.",
+        field="image_input" if found else "image",
+    )
+
+
+def _as_image(tensor: Mapping[str, Any], batch: tuple[int, ...]) -> ImageInput | None:
+    laid = _layout([int(size) for size in tensor["shape"]])
+    if laid is None or tensor["datatype"] not in {**INTEGERS, **FLOATS}:
         return None
     height, width, channels, axis = laid
     plain = (height, width)
     shape = {None: plain, 0: (channels, *plain), 2: (*plain, channels)}[axis]
-    return ImageInput(only["name"], only["datatype"], batch + shape, height, width, channels, axis)
+    return ImageInput(tensor["name"], tensor["datatype"], batch + shape, height, width, channels, axis)
 
 
 def _layout(shape: Sequence[int]) -> tuple[int, int, int, int | None] | None:

@@ -1,7 +1,7 @@
 """The form for a request by hand."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -17,19 +17,24 @@ class TryForm(forms.Form):
     server = forms.ChoiceField()
     image = forms.ImageField(
         required=False,
-        help_text="Scaled to the input's size; floats become 0..1. It replaces the inputs below.",
+        help_text="Scaled to the input's size; floats become 0..1. It takes the place of that input below.",
         widget=forms.ClearableFileInput(attrs={"accept": "image/*"}),
     )
+    image_input = forms.ChoiceField(label="The image is for the input")
     inputs = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "code-text"}),
-        help_text="A list of {name, datatype, shape, data}; the shape has the batch dimension in front.",
+        help_text="A list of {name, datatype, shape, data}; the shape has the batch dimension in front. "
+        "Left empty: as said above.",
     )
 
-    def __init__(self, *args: Any, servers: Iterable[tuple[str, str]], takes_image: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, servers: Iterable[tuple[str, str]], images: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose(self, "server", servers)
-        if not takes_image:
+        choose(self, "image_input", [(name, name) for name in images])
+        if len(images) < 2:  # noqa: PLR2004 - of one there is no choice
+            del self.fields["image_input"]
+        if not images:
             del self.fields["image"]
 
     def clean_image(self) -> bytes | None:
@@ -42,10 +47,12 @@ class TryForm(forms.Form):
         file.seek(0)
         return bytes(file.read())
 
-    def clean_inputs(self) -> list[Any]:
-        """The tensors; also the whole body of a request as a client sends it."""
+    def clean_inputs(self) -> list[Any] | None:
+        """The tensors, also the whole body of a request as a client sends it; None where nothing was written."""
+        if not self.cleaned_data["inputs"]:
+            return None
         try:
-            found = json.loads(self.cleaned_data["inputs"] or "[]")
+            found = json.loads(self.cleaned_data["inputs"])
         except ValueError as error:
             raise forms.ValidationError(f"This is not JSON: {error}") from error
         if isinstance(found, dict) and isinstance(found.get("inputs"), list):

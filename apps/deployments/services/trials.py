@@ -21,7 +21,9 @@ from apps.deployments.selectors.trials import request_entries
 from apps.deployments.states import TrialState
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion
+from apps.registry import images
 from apps.registry import selectors as registry
+from apps.registry.models import Version
 from apps.registry.samples import clean_entries
 
 # A message is a hint: one that nobody heeded is sent again after so long.
@@ -39,15 +41,20 @@ def try_version(
     version: int,
     inputs: Sequence[Mapping[str, Any]] | None = None,
     sample: str = "",
+    image: bytes | None = None,
+    image_input: str = "",
 ) -> Trial:
     """Ask one version on one server; a worker makes the request. NotServedThere when it is not served there.
 
-    Without inputs it is the sample's, and without a sample what the configuration makes.
+    Without inputs it is the sample's, and without a sample what the configuration makes. An image takes the place of
+    one of them: `image_input` names it where several inputs take one.
     """
     where = fleet.get_server(server)
     require(actor, "try_version", where.environment.name)
     found = registry.get_version(model, version)
     entries = clean_entries(inputs, what="inputs") if inputs is not None else request_entries(found, sample=sample)
+    if image is not None:
+        entries = _with_image(found, entries, image, into=image_input)
     if not entries:
         raise NothingToSend(f"{found}: a request needs at least one input", field="inputs")
     if not ObservedVersion.objects.filter(server=where, model=model, version=version, state="READY").exists():
@@ -69,6 +76,14 @@ def try_version(
         )
         wake("conch.answer_trial", trial_id=trial.pk)
     return trial
+
+
+def _with_image(
+    version: Version, entries: Sequence[Mapping[str, Any]], image: bytes, *, into: str
+) -> list[dict[str, Any]]:
+    entry = images.entry_from_image(image, images.image_input(version.signature, name=into))
+    others = [dict(one) for one in entries if one["name"] != entry["name"]]
+    return [entry, *others]
 
 
 def begin_trial(trial_id: int, *, now: datetime) -> Trial | None:

@@ -1,13 +1,19 @@
 """Trying a version at the console."""
 
+import json
+from pathlib import Path
+
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from apps.common.actor import COMMAND
 from apps.deployments import services
 from apps.deployments.models import Trial
 from apps.registry import services as registry
 from apps.registry.models import Version
+from tests.apps.registry.test_images import png
 from tests.factories.fleets import FleetRows
 
 TRY = "/models/digits/versions/2/try/"
@@ -46,6 +52,24 @@ def test_what_is_no_json_is_said_beside_the_field_and_kept(operator: Client, row
     assert answer.status_code == 400
     assert "This is not JSON" in answer.content.decode()
     assert "[1, 2" in answer.content.decode()
+
+
+def test_an_image_goes_into_the_input_one_chose_and_the_rest_stays(
+    operator: Client, rows: FleetRows, settings: Settings, tmp_path: Path
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    inputs = [{"name": name, "datatype": "UINT8", "shape": [2, 2, 3]} for name in ("left", "right")]
+    signature = {"inputs": inputs, "outputs": [], "max_batch_size": 0}
+    Version.objects.filter(model__name="digits", number=2).update(signature=signature)
+    kept = json.dumps([{"name": "left", "datatype": "UINT8", "shape": [1], "data": [7]}])
+    image = SimpleUploadedFile("red.png", png(4, 4, (255, 0, 51)))
+
+    operator.post(TRY, {"server": server_of(rows), "inputs": kept, "image": image, "image_input": "right"})
+
+    assert [(one["name"], one["data"]) for one in Trial.objects.get().inputs] == [
+        ("right", [255, 0, 51] * 4),
+        ("left", [7]),
+    ]
 
 
 def test_without_a_server_that_serves_it_the_page_says_what_to_do(operator: Client, rows: FleetRows) -> None:
