@@ -50,6 +50,22 @@ class UsernameTaken(Conflict):
     title = "The user name is taken"
 
 
+class AccountClosed(Conflict):
+    """The account was closed."""
+
+    code = "account_closed"
+    title = "The account is closed"
+    hint = "A closed account stays closed: what it did stands in the audit. Add a new one under another name."
+
+
+class LastAdmin(Conflict):
+    """Without this account nobody could administer Conch any more."""
+
+    code = "last_admin"
+    title = "The last admin stays"
+    hint = "Make somebody else an admin everywhere first."
+
+
 class PasswordRefused(Invalid):
     """The password is too weak."""
 

@@ -1,10 +1,11 @@
 """Reading accounts, grants and tokens."""
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.access.errors import TokenUnknown, UserUnknown
 from apps.access.models import EVERYWHERE, ApiToken, Grant
+from apps.access.verbs import Role
 
 
 def tokens() -> QuerySet[ApiToken]:
@@ -32,6 +33,23 @@ def people_behind(kind: str, name: str) -> frozenset[str]:
         # What issued a token may be a token itself: only its name was kept.
         unfollowed = issuers - tokens
     return frozenset(people | {f"token {token}" for token in tokens})
+
+
+def tokens_of(username: str) -> QuerySet[ApiToken]:
+    """Tokens that still work and that this person issued, themselves or through a token of theirs."""
+    names, unfollowed = {username}, {username}
+    while unfollowed:
+        unfollowed = set(ApiToken.objects.filter(issued_by__in=unfollowed).values_list("name", flat=True)) - names
+        names |= unfollowed
+    return ApiToken.objects.filter(issued_by__in=names, revoked_at=None).order_by("name", "pk")
+
+
+def is_last_admin(user: User) -> bool:
+    """Whether no other account that is open is an admin everywhere."""
+    admins = User.objects.filter(
+        Q(is_superuser=True) | Q(grants__role=Role.ADMIN, grants__environment=EVERYWHERE), is_active=True
+    )
+    return user.is_active and set(admins.values_list("pk", flat=True)) == {user.pk}
 
 
 def users() -> QuerySet[User]:

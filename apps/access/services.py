@@ -16,7 +16,9 @@ from django.utils import timezone
 
 from apps.access import selectors
 from apps.access.errors import (
+    AccountClosed,
     ExpiryPast,
+    LastAdmin,
     NotAllowed,
     NotSignedIn,
     PasswordRefused,
@@ -147,19 +149,47 @@ def add_user(actor: Actor, *, username: str, password: str, is_superuser: bool =
     require(actor, "add_user")
     check_name(username, what="user")
     user = User(username=username, is_superuser=is_superuser)
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        raise PasswordRefused(
-            f"user {username!r}: the password was refused", hint=" ".join(error.messages), field="password"
-        ) from error
-    user.set_password(password)
+    _give_password(user, password)
     try:
         with transaction.atomic():
             user.save()
     except IntegrityError as error:
         raise UsernameTaken(f"user {username!r} exists already", field="username") from error
     audit.record(actor, "add_user", subject_kind="user", subject=username, is_superuser=is_superuser)
+    return user
+
+
+@transaction.atomic
+def set_password(actor: Actor, *, username: str, password: str) -> User:
+    """A new password for somebody who lost theirs; it ends their sessions. AccountClosed."""
+    require(actor, "set_password")
+    user = selectors.get_user(username)
+    if not user.is_active:
+        raise AccountClosed(f"user {username!r} was closed")
+    _give_password(user, password)
+    user.save(update_fields=["password"])
+    audit.record(actor, "set_password", subject_kind="user", subject=username)
+    return user
+
+
+@transaction.atomic
+def close_user(actor: Actor, *, username: str) -> User:
+    """End an account, its sessions, and the tokens it issued; closing twice changes nothing. LastAdmin."""
+    require(actor, "close_user")
+    # In one order and one at a time, so that two admins cannot close each other.
+    list(User.objects.select_for_update().filter(is_active=True).order_by("pk").values_list("pk", flat=True))
+    user = selectors.get_user(username)
+    if selectors.is_last_admin(user):
+        raise LastAdmin(f"user {username!r} is the only admin")
+    if user.is_active:
+        user.is_active = False
+        # Sessions are bound to the password: without one none is good any more.
+        user.set_unusable_password()
+        user.save(update_fields=["is_active", "password"])
+        ended = list(selectors.tokens_of(username))
+        ApiToken.objects.filter(pk__in=[one.pk for one in ended]).update(revoked_at=timezone.now())
+        names = [one.name for one in ended]
+        audit.record(actor, "close_user", subject_kind="user", subject=username, revoked_tokens=names)
     return user
 
 
@@ -178,6 +208,16 @@ def grant_role(actor: Actor, *, username: str, role: str, environment: str = EVE
     audit.record(
         actor, "grant_role", subject_kind="user", subject=username, granted=role or "none", granted_in=environment
     )
+
+
+def _give_password(user: User, password: str) -> None:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise PasswordRefused(
+            f"user {user.username!r}: the password was refused", hint=" ".join(error.messages), field="password"
+        ) from error
+    user.set_password(password)
 
 
 def digest_of(secret: str) -> str:

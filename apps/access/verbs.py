@@ -62,6 +62,8 @@ VERBS: Mapping[str, Role] = {
     "revoke_token": ADMIN,
     "grant_role": ADMIN,
     "add_user": ADMIN,
+    "set_password": ADMIN,
+    "close_user": ADMIN,
 }
 
 SD_READ, IN_SERVICE_READ = "sd:read", "in-service:read"

@@ -12,7 +12,8 @@ from django.utils import timezone
 from apps.access import selectors as accounts
 from apps.access import services as access
 from apps.console.door import Question, actor, ask, page
-from apps.console.forms.access import GrantForm, ReasonlessForm, TokenForm, UserForm
+from apps.console.forms.access import GrantForm, PasswordForm, ReasonlessForm, TokenForm, UserForm
+from apps.console.shown.words import count
 from apps.fleet import selectors as fleet
 
 TOKENS, PEOPLE = "console:tokens", "console:people"
@@ -104,6 +105,53 @@ def grant(request: HttpRequest) -> HttpResponse:
         )
         return reverse(PEOPLE)
 
+    return ask(request, question, form, act, section="people")
+
+
+def set_password(request: HttpRequest, username: str) -> HttpResponse:
+    """Give somebody a new password."""
+    access.require(actor(request), "set_password")
+    person = accounts.get_user(username)
+    question = Question(
+        f"Set a password for {person.username}",
+        f"Set {person.username}'s password",
+        reverse(PEOPLE),
+        consequences=(f"The old password ends, and whatever {person.username} is signed in to.",),
+    )
+
+    def act(given: Mapping[str, Any]) -> str:
+        access.set_password(actor(request), username=username, password=given["password"])
+        messages.success(request, f"{username} has a new password.")
+        return reverse(PEOPLE)
+
+    return ask(request, question, PasswordForm(request.POST or None), act, section="people")
+
+
+def close_person(request: HttpRequest, username: str) -> HttpResponse:
+    """End an account."""
+    access.require(actor(request), "close_user")
+    person = accounts.get_user(username)
+    tokens = [one.name for one in accounts.tokens_of(person.username)]
+    question = Question(
+        f"Close the account of {person.username}",
+        f"Close {person.username}",
+        reverse(PEOPLE),
+        consequences=(
+            f"{person.username} is signed out everywhere and cannot sign in again. This cannot be undone.",
+            f"{count(len(tokens), 'token')} that {person.username} issued {'ends' if len(tokens) == 1 else 'end'}: "
+            f"{', '.join(tokens)}."
+            if tokens
+            else "No token ends with it.",
+        ),
+        is_dangerous=True,
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        access.close_user(actor(request), username=username)
+        messages.success(request, f"The account of {username} is closed.")
+        return reverse(PEOPLE)
+
+    form = ReasonlessForm(request.POST if request.method == "POST" else None)
     return ask(request, question, form, act, section="people")
 
 

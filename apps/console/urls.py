@@ -125,4 +125,6 @@ urlpatterns = [
     page("people/", access.people, "people"),
     page("people/add/", access.add_person, "add_person"),
     page("people/grant/", access.grant, "grant"),
+    page("people/<str:username>/password/", access.set_password, "set_password"),
+    page("people/<str:username>/close/", access.close_person, "close_person"),
 ]

@@ -55,7 +55,7 @@ class UserShape(Shape):
 
     username = serializers.CharField()
     is_superuser = serializers.BooleanField(help_text="Admin everywhere.")
-    is_active = serializers.BooleanField()
+    is_active = serializers.BooleanField(help_text="false: the account was closed.")
     last_login = serializers.DateTimeField(allow_null=True)
     grants = GrantShape(many=True)
     url = LinkField("user", username="username")
@@ -65,6 +65,12 @@ class UserAddition(Asked):
     """A new account; it may do nothing until a role is granted."""
 
     username = serializers.CharField(max_length=128)
+    password = serializers.CharField(max_length=1_024, write_only=True, trim_whitespace=False)
+
+
+class PasswordSetting(Asked):
+    """A new password."""
+
     password = serializers.CharField(max_length=1_024, write_only=True, trim_whitespace=False)
 
 

@@ -14,6 +14,7 @@ from apps.api.shapes.access import (
     CallerShape,
     GrantSetting,
     IssuedTokenShape,
+    PasswordSetting,
     TokenRequest,
     TokenShape,
     UserAddition,
@@ -114,6 +115,26 @@ class User(ApiView):
     def get(self, request: Request, username: str) -> Response:
         """The account with its grants."""
         return Response(self.shape(UserShape, selectors.get_user(username)))
+
+    @described("Close an account", gives=UserShape, errors=[errors.UserUnknown, errors.LastAdmin])
+    def delete(self, request: Request, username: str) -> Response:
+        """For good: its sessions end, and the tokens it issued. Its row stays for the audit."""
+        return Response(self.shape(UserShape, services.close_user(self.actor(), username=username)))
+
+
+class Password(ApiView):
+    """A person's password."""
+
+    @described(
+        "Set a password",
+        takes=PasswordSetting,
+        gives=UserShape,
+        errors=[errors.UserUnknown, errors.AccountClosed, errors.PasswordRefused],
+    )
+    def put(self, request: Request, username: str) -> Response:
+        """For somebody who lost theirs; it ends their sessions."""
+        set_to = asked(PasswordSetting, request)
+        return Response(self.shape(UserShape, services.set_password(self.actor(), username=username, **set_to)))
 
 
 class Grant(ApiView):

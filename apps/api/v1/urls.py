@@ -127,6 +127,7 @@ ACCESS: Paths = [
     path("tokens/<number:token_id>", access.Token.as_view(), name="token"),
     path("users", access.Users.as_view(), name="users"),
     path("users/<name:username>", access.User.as_view(), name="user"),
+    path("users/<name:username>/password", access.Password.as_view(), name="password"),
     path("users/<name:username>/grants/<scope:environment>", access.Grant.as_view(), name="grant"),
     path("audit", audit.Events.as_view(), name="audit"),
     path("problems", problems.Problems.as_view(), name="problems"),

@@ -40,14 +40,20 @@ class TokenForm(forms.Form):
         self.fields["environment"].initial = EVERYWHERE
 
 
-class UserForm(forms.Form):
-    """A new account."""
+class PasswordForm(forms.Form):
+    """A password for somebody else."""
 
-    username = forms.CharField(label="User name", max_length=128)
     password = forms.CharField(
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="At least 12 characters. Tell it to them in person; they can change it.",
     )
+
+
+class UserForm(PasswordForm):
+    """A new account."""
+
+    username = forms.CharField(label="User name", max_length=128)
+    field_order = ("username", "password")
 
 
 class GrantForm(forms.Form):

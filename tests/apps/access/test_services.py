@@ -9,7 +9,9 @@ from django.utils import timezone
 
 from apps.access import selectors, services
 from apps.access.errors import (
+    AccountClosed,
     ExpiryPast,
+    LastAdmin,
     NotAllowed,
     NotSignedIn,
     PasswordRefused,
@@ -250,3 +252,45 @@ def test_every_change_is_in_the_audit_without_secrets(person: Person) -> None:
     assert [event["verb"] for event in kept] == ["revoke_token", "issue_token", "grant_role", "add_user"]
     assert secret not in str(kept)
     assert "correct horse" not in str(kept)
+
+
+def test_closing_an_account_ends_what_it_could_do(person: Person) -> None:
+    alice = person("alice", {"*": "admin"})
+    person("bob", {"*": "admin"})
+    _, secret = services.issue_token(alice, name="ci", scopes=["admin"], expires_at=None)
+    bearer = services.authenticate(secret, address="")
+    _, passed_on = services.issue_token(bearer, name="nightly", scopes=["read"], expires_at=None)
+
+    closed = services.close_user(COMMAND, username="alice")
+    services.close_user(COMMAND, username="alice")
+
+    with pytest.raises(NotSignedIn):
+        services.actor_of(closed, door="console", address="")
+    for token in (secret, passed_on):
+        with pytest.raises(TokenInvalid):
+            services.authenticate(token, address="")
+    assert [one.detail for one in audit.events().filter(verb="close_user")] == [{"revoked_tokens": ["ci", "nightly"]}]
+
+
+def test_the_last_admin_cannot_be_closed(person: Person) -> None:
+    person("alice", {"*": "admin"})
+    person("bob", {"prod": "admin", "*": "operator"})
+
+    services.close_user(COMMAND, username="bob")
+
+    with pytest.raises(LastAdmin, match="'alice' is the only admin"):
+        services.close_user(COMMAND, username="alice")
+
+
+def test_a_closed_account_gets_no_password(person: Person) -> None:
+    person("alice", {"*": "admin"})
+    person("bob", {})
+    services.close_user(COMMAND, username="bob")
+
+    with pytest.raises(AccountClosed, match="'bob' was closed"):
+        services.set_password(COMMAND, username="bob", password="a whole new horse")
+
+
+@pytest.mark.parametrize("verb", ["set_password", "close_user"])
+def test_only_an_admin_touches_the_accounts_of_others(person: Person, verb: str) -> None:
+    assert not services.may(person("alice", {"*": "operator", "prod": "admin"}), verb)

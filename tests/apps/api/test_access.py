@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +65,24 @@ def test_a_weak_password_is_refused_with_advice(root: Client) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (400, "password_refused")
     assert "12" in answer.json()["hint"]
+
+
+def test_a_new_password_is_set_and_an_account_is_closed(root: Client) -> None:
+    send(root, "POST", "users", username="alice", password="correct horse battery")
+
+    weak = send(root, "PUT", "users/alice/password", password="short")
+    is_set = send(root, "PUT", "users/alice/password", password="another horse battery")
+    is_right = User.objects.get(username="alice").check_password("another horse battery")
+    closed = root.delete("/api/v1/users/alice").json()
+
+    assert (weak.status_code, is_set.status_code, is_right) == (400, 200, True)
+    assert not closed["is_active"]
+
+
+def test_the_only_admin_cannot_be_closed(root: Client) -> None:
+    send(root, "POST", "users", username="alice", password="correct horse battery")
+    send(root, "PUT", "users/alice/grants/*", role="admin")
+
+    answer = root.delete("/api/v1/users/alice")
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "last_admin")

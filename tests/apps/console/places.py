@@ -86,6 +86,8 @@ OTHERS = frozenset(
         "resume_release",
         "roll_back_release",
         "revoke_token",
+        "set_password",
+        "close_person",
         "audit_export",
         "trial",
         "trial_body",

@@ -100,3 +100,35 @@ def test_a_weak_password_is_refused_beside_its_field(boss: Client) -> None:
 
     assert answer.status_code == 400
     assert not User.objects.filter(username="bob").exists()
+
+
+def test_a_new_password_ends_what_the_person_was_signed_in_to(boss: Client, operator: Client) -> None:
+    name = User.objects.exclude(is_superuser=True).get(grants__role="operator").username
+
+    boss.post(f"/people/{name}/password/", {"password": "another horse battery"})
+
+    assert operator.get("/").status_code == 302
+    assert User.objects.get(username=name).check_password("another horse battery")
+
+
+def test_closing_a_person_says_which_tokens_end_and_signs_them_out(boss: Client, operator: Client) -> None:
+    name = User.objects.exclude(is_superuser=True).get(grants__role="operator").username
+    ApiToken.objects.create(name="ci-nightly", digest="x", issued_by=name)
+
+    asked = boss.get(f"/people/{name}/close/").content.decode()
+    boss.post(f"/people/{name}/close/")
+
+    assert "1 token that" in asked
+    assert "ci-nightly" in asked
+    assert operator.get("/").status_code == 302
+    assert ApiToken.objects.filter(revoked_at=None).count() == 0
+    assert '<span class="chip is-mute">closed</span>' in boss.get("/people/").content.decode()
+
+
+def test_the_last_admin_is_refused_in_words(boss: Client) -> None:
+    name = User.objects.get(grants__role="admin").username
+
+    answer = boss.post(f"/people/{name}/close/")
+
+    assert answer.status_code == 409
+    assert "the only admin" in answer.content.decode()
