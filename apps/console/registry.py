@@ -110,7 +110,8 @@ def _cards(model: "Model", placements: "list[Placement]") -> tuple[Card, ...]:
 
 
 def _lines(name: str) -> tuple[Line, ...]:
-    return tuple(line(rollout) for rollout in deployments.rollouts(model=name)[:HISTORY])
+    found = deployments.with_last_judgement(deployments.rollouts(model=name), most=HISTORY)
+    return tuple(line(rollout) for rollout in found)
 
 
 def _versions(model: "Model", rows: "Iterable[Version]", placements: "list[Placement]") -> tuple[VersionLine, ...]:

@@ -39,12 +39,13 @@ def gate_lines(rollout: "Rollout", policy: Policy, judgements: Mapping[str, "Jud
 
 
 def gate_words(judgement: "Judgement | None") -> str:
-    """`p99 41 (gate 60)`: for a strip that has no room."""
+    """`p99 41 (gate 60)`, and `failed` where it did: for a strip that has no room."""
     if judgement is None:
         return ""
     limit = "" if judgement.threshold is None else f" (gate {shown(judgement.threshold)})"
     value = "no data" if judgement.value is None else shown(judgement.value)
-    return f"{judgement.gate} {value}{limit}"
+    failed = " failed" if judgement.verdict == "fail" else ""
+    return f"{judgement.gate} {value}{limit}{failed}"
 
 
 def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | None) -> GateLine:

@@ -22,6 +22,7 @@ SAID_CHARS = 200
 # Servers on a page of the grid.
 ROWS = 50
 CAN_ABORT = ("unapproved", "queued", "running", "paused")
+CAN_PAUSE = ("queued", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Line:
     done: int = 0
     total: int = 0
     abort_url: str = ""
+    pause_url: str = ""
     back_url: str = ""
     problem: Problem | None = None
     wave: str = ""
@@ -111,7 +113,7 @@ def line(rollout: "Rollout") -> Line:
     shown = chip(ROLLOUT, rollout.state)
     done, total = _progress(rollout)
     url = link("rollout", rollout.pk)
-    can_abort = rollout.kind in ("promote", "reconfigure") and rollout.state in CAN_ABORT
+    is_going_up = rollout.kind in ("promote", "reconfigure")
     return Line(
         number=rollout.pk,
         url=url,
@@ -128,8 +130,9 @@ def line(rollout: "Rollout") -> Line:
         sentence=f"{placement.model.name} {change} in {placement.environment.name}: {shown.label.strip('! >')}",
         done=done,
         total=total,
-        abort_url=link("abort", rollout.pk) if can_abort and is_moving else "",
-        back_url=_back_url(rollout),
+        abort_url=link("abort", rollout.pk) if is_going_up and rollout.state in CAN_ABORT else "",
+        pause_url=link("pause", rollout.pk) if is_going_up and rollout.state in CAN_PAUSE else "",
+        back_url=back_url(rollout),
         problem=problem(rollout.error) if not is_moving else None,
         wave=wave_words(rollout) if is_moving else "",
         gate=gate_words(getattr(rollout, "last_judgement", None)),
@@ -149,7 +152,7 @@ def _change(rollout: "Rollout") -> str:
     return f"{number_of(rollout.to_version)}: {' → '.join(overlays)}"
 
 
-def _back_url(rollout: "Rollout") -> str:
+def back_url(rollout: "Rollout") -> str:
     """Where this change is undone, while what it brought is live and it replaced something."""
     placement = rollout.placement
     if rollout.kind == "reconfigure" and rollout.state == "succeeded" and rollout.to_overlay_id == placement.overlay_id:

@@ -62,6 +62,7 @@ class VersionRow:
     since: datetime | None
     meaning: str = ""
     hint: str = ""
+    back_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def server_page(
 ) -> ServerPage:
     """Everything about one server; of its rows the first `most_rows`, or all."""
     seen = list(observed)
-    rows = tuple(_rows(seen, placements))
+    rows = tuple(_rows(seen, placements, server.environment.name))
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
@@ -249,7 +250,9 @@ def _found(finding: Mapping[str, Any]) -> Iterable[str]:
             yield f"{name.replace('_', ' ')} {printable(str(value), limit=80)}"
 
 
-def _rows(observed: Sequence["ObservedVersion"], placements: Iterable["Placement"]) -> Iterable[VersionRow]:
+def _rows(
+    observed: Sequence["ObservedVersion"], placements: Iterable["Placement"], environment: str
+) -> Iterable[VersionRow]:
     wanted: dict[tuple[str, int], str] = {}
     for placement in placements:
         for version, role in ((placement.active, "active"), (placement.standby, "standby")):
@@ -257,11 +260,16 @@ def _rows(observed: Sequence["ObservedVersion"], placements: Iterable["Placement
                 wanted[placement.model.name, version.number] = role
     seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
     known = {model for model, _ in wanted}
-    rows = [_row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known) for key in {*wanted, *seen}]
+    rows = [
+        _row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known, environment=environment)
+        for key in {*wanted, *seen}
+    ]
     yield from sorted(rows, key=lambda row: (row.verdict.tone != "bad", row.model, row.version))
 
 
-def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool) -> VersionRow:
+def _row(
+    key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool, environment: str
+) -> VersionRow:
     model, version = key
     state = seen.state if seen else ""
     return VersionRow(
@@ -274,6 +282,7 @@ def _row(key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_
         verdict=_verdict(role, state, is_known=is_known),
         reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
         since=seen.since if seen else None,
+        back_url=link("roll_back", model, environment) if role == "active" else "",
     )
 
 

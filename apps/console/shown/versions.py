@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
 from apps.console.shown.links import link
+from apps.console.shown.rollouts import back_url
 from apps.console.shown.state import STEP, VERSION, Chip, Problem, chip, problem
 from apps.console.shown.steps import golden, latencies
+from apps.console.shown.words import count
 
 if TYPE_CHECKING:
     from apps.deployments.models import Ban, Placement, Rollout, StepRun
@@ -35,6 +37,8 @@ class VersionLine:
     live: tuple[Chip, ...]
     aliases: tuple[str, ...]
     promote_url: str
+    compare_url: str
+    checks: str
     why: str
 
 
@@ -78,6 +82,7 @@ class VersionPage:
     is_served: bool
     is_moving: bool
     ended: str
+    ways_back: tuple[tuple[str, str], ...]
 
 
 def version_line(
@@ -102,8 +107,19 @@ def version_line(
         live=(*_live(version, placements), *_banned(version, bans)),
         aliases=tuple(aliases.get(version.pk, ())),
         promote_url=link("promote_version", model, version.number) if version.state == "ready" else "",
+        compare_url=link("compare", model, version.number) if version.artifact_id else "",
+        checks=_checks(version),
         why=str((version.error or {}).get("title") or (version.error or {}).get("code") or ""),
     )
+
+
+def _checks(version: "Version") -> str:
+    """What the checks of its bytes came to; how it does on servers is preflight's, for each environment."""
+    if version.state in MOVING:
+        return "not yet"
+    if version.state == "rejected":
+        return "! refused"
+    return f"passed, {count(len(version.remarks), 'remark')}" if version.remarks else "passed"
 
 
 def _live(version: "Version", placements: Iterable["Placement"]) -> Iterable[Chip]:
@@ -132,7 +148,11 @@ def version_page(
     bans: Iterable["Ban"],
     is_served: bool,
 ) -> VersionPage:
-    """Everything about one version; rollouts to it come with runs and steps; `is_served`: some server has it ready."""
+    """Everything about one version; rollouts to it, newest first, come with runs and steps.
+
+    `is_served`: some server has it ready.
+    """
+    rollouts = list(rollouts)
     artifact, signature = version.artifact, version.signature or {}
     files = artifact.files if artifact else []
     is_moving = version.state in MOVING
@@ -160,7 +180,15 @@ def version_page(
         is_served=is_served,
         is_moving=is_moving,
         ended="" if is_moving else f"{version.model.name} version {version.number}: {version.state}",
+        ways_back=tuple(dict(_ways_back(rollouts)).items()),
     )
+
+
+def _ways_back(rollouts: Iterable["Rollout"]) -> Iterable[tuple[str, str]]:
+    """Where it is live and came instead of another: the environment, and where that is undone."""
+    for rollout in rollouts:
+        if rollout.kind == "promote" and (url := back_url(rollout)):
+            yield rollout.placement.environment.name, url
 
 
 def _remark(remark: object) -> str:

@@ -25,6 +25,7 @@ from apps.deployments.selectors.matrix import (
     Row,
     fleet_rows,
     moving_rollouts,
+    with_last_judgement,
 )
 from apps.deployments.selectors.memory import (
     Leak,
@@ -188,6 +189,7 @@ __all__ = [
     "told_drift",
     "trial_has_ended",
     "trials",
+    "with_last_judgement",
     "with_policies",
     "with_progress",
     "work",

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Case, OuterRef, QuerySet, Subquery, When
 from django.utils import timezone
 
 from apps.common.names import shadow_of
@@ -15,6 +15,7 @@ from apps.deployments.selectors.placements import without_large
 from apps.deployments.selectors.rollouts import with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, Server
+from apps.metrics.verdicts import Verdict
 from apps.registry.models import Model
 
 
@@ -125,8 +126,14 @@ def moving_rollouts() -> list[Rollout]:
     found = Rollout.objects.filter(state__in=ACTIVE_ROLLOUT).select_related(
         "placement__environment", "placement__model", "from_version", "to_version"
     )
-    last = Judgement.objects.filter(rollout=OuterRef("pk")).order_by("-at", "-pk").values("pk")
-    rows = list(with_progress(found).annotate(last_judgement_id=Subquery(last[:1])).order_by("pk"))
+    return with_last_judgement(with_progress(found).order_by("pk"))
+
+
+def with_last_judgement(rollouts: QuerySet[Rollout], *, most: int | None = None) -> list[Rollout]:
+    """The first of these, each with its newest look at a gate (`last_judgement`): of several at once, what failed."""
+    is_failed = Case(When(verdict=Verdict.FAIL, then=0), default=1)
+    last = Judgement.objects.filter(rollout=OuterRef("pk")).order_by("-at", is_failed, "-pk").values("pk")
+    rows = list(rollouts.annotate(last_judgement_id=Subquery(last[:1]))[:most])
     wanted = [row.last_judgement_id for row in rows if row.last_judgement_id]
     judged = Judgement.objects.in_bulk(wanted) if wanted else {}
     for row in rows:

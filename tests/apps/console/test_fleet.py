@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -177,6 +178,28 @@ def test_the_way_back_stands_once_beside_the_change_that_made_what_is_live(rows:
     page = viewer.get("/").content.decode()
 
     assert page.count("/models/digits/in/staging/roll-back/") == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("/rollouts/", 'href="/models/digits/in/staging/roll-back/" data-dialog>Roll back…'),
+        ("/models/digits/versions/2/", 'href="/models/digits/in/staging/roll-back/" data-dialog>Roll back staging…'),
+        ("/servers/staging-1/", 'href="/models/digits/in/staging/roll-back/" data-dialog>Roll back staging…'),
+    ],
+)
+def test_the_way_back_is_two_clicks_from_any_page(where: str, words: str, rows: FleetRows, viewer: Client) -> None:
+    page = viewer.get(where).content.decode()
+
+    assert page.count(words) == 1
+
+
+def test_what_moves_can_be_paused_from_the_fleet(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get("/").content.decode()
+
+    assert f'href="/rollouts/{moving.pk}/pause/" data-dialog>Pause…' in page
+    assert f'href="/rollouts/{moving.pk}/abort/" data-dialog>Abort…' in page
+    assert f'href="/rollouts/{moving.pk}/abort/" data-dialog>Abort…' in viewer.get("/rollouts/").content.decode()
 
 
 def test_what_was_put_back_already_offers_no_way_back(rows: FleetRows, viewer: Client) -> None:

@@ -134,6 +134,29 @@ def test_models_are_found_by_name_and_owner(rows: FleetRows, viewer: Client) -> 
     assert "/models/digits/" not in page
 
 
+def test_a_models_versions_tell_their_digest_and_checks_and_can_be_compared(rows: FleetRows, viewer: Client) -> None:
+    Version.objects.filter(number=1).update(remarks=[{"message": "a file was left out"}])
+
+    page = viewer.get("/models/digits/").content.decode()
+
+    assert f'title="{rows.versions["digits", 2].digest}"' in page
+    assert "<td>passed, 1 remark</td>" in page
+    assert "<td>! refused</td>" in page
+    assert 'href="/models/digits/versions/2/compare/"' in page
+    assert 'href="/models/digits/versions/3/compare/"' not in page
+
+
+def test_the_history_tells_the_verdict_with_its_numbers(rows: FleetRows, viewer: Client) -> None:
+    last = rows.rollout("digits", "prod", 1, 2, state="rolled_back")
+    at = timezone.now()
+    for gate, verdict, value in (("p99", "fail", 71.0), ("errors", "pass", 0.001)):
+        last.judgements.create(gate=gate, wave=0, at=at, verdict=verdict, value=value, threshold=60)
+
+    page = viewer.get("/models/digits/").content.decode()
+
+    assert "p99 71.0 (gate 60.0) failed" in page
+
+
 def test_two_versions_are_shown_side_by_side(rows: FleetRows, viewer: Client) -> None:
     Version.objects.filter(model__name="digits", number=1).update(config={"max_batch_size": 8})
     Version.objects.filter(model__name="digits", number=2).update(config={"max_batch_size": 4})
