@@ -95,6 +95,18 @@ def test_a_good_server_is_active_observed_and_says_who_it_is(explicit: Any, mode
     assert Event.objects.filter(verb="server_active", subject="one").count() == 1
 
 
+def test_what_vanishes_while_the_server_lists_its_repository_refuses_nobody(explicit: Any, models: Path) -> None:
+    vanishing = models / ".conch-a"
+    vanishing.symlink_to("nowhere")
+    gone = threading.Timer(0.1, vanishing.unlink)
+
+    gone.start()
+    server = introduce(models, explicit.grpc)
+    gone.join()
+
+    assert (server.state, server.finding.get("message")) == ("active", None)
+
+
 def test_the_right_key_opens_a_guarded_server(guarded: Any, models: Path) -> None:
     server = introduce(models, guarded.grpc, control_key="key", control_value="secret")
 

@@ -7,7 +7,7 @@ from tritonclient.utils import InferenceServerException
 
 from apps.common.errors import ControlPlaneError
 from apps.common.names import check_name
-from apps.serving.backends.triton import answers, channels, config, faults, guard, memory, peer, tensors
+from apps.serving.backends.triton import answers, channels, config, faults, guard, listing, memory, peer, tensors
 from apps.serving.backends.triton.document import to_document
 from apps.serving.errors import InferenceFailed, NotAnInferenceServer, NotExplicit
 from apps.serving.memory import DeviceMemory
@@ -63,7 +63,7 @@ class TritonBackend:
 
     def index(self) -> tuple[IndexEntry, ...]:
         """Every model directory and version the server knows; not those loaded inline."""
-        said = self._ask("get_model_repository_index", doing="reading its index")
+        said = listing.read(lambda: self._ask("get_model_repository_index", doing="reading its index"))
         return tuple(answers.index_entry(line) for line in said.models)
 
     def load(
