@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from apps.audit.services import record
@@ -22,6 +22,7 @@ from apps.deployments.selectors.targets import hot_servers, is_proven_under
 from apps.deployments.services.superseding import supersede
 from apps.deployments.states import IN_WAVES, RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
+from apps.fleet.states import ServerState
 from apps.registry.models import Version
 from apps.registry.states import VersionState
 
@@ -105,6 +106,7 @@ def begin(
             busy = _take_over(take_over, rollout, now)
             rollout.save()
             runs = Run.objects.bulk_create(_now(rollout, _runs(rollout, servers, hot, waves), busy))
+            _refuse_retired(servers)
             if take_over is not None:
                 Rollout.objects.filter(pk=take_over.pk).update(superseded_by=rollout)
             _record(actor, rollout)
@@ -162,6 +164,20 @@ def _require_ready(wanted: Version | None) -> None:
     now = Version.objects.select_for_update().only("state").get(pk=wanted.pk)
     if now.state != VersionState.READY:
         raise VersionNotReady(f"{wanted} was put away just now: it is {now.state}", state=now.state)
+
+
+def _refuse_retired(servers: Sequence[Server]) -> None:
+    """After the runs are made, which hold their servers' keys: whoever retires one of them waits, and then sees us.
+
+    SQLite has one writer at a time anyway.
+    """
+    if connection.features.has_select_for_update:
+        # Foreign keys are looked at when we commit, unless they are asked for.
+        connection.check_constraints()
+    gone = Server.objects.filter(pk__in=[server.pk for server in servers], state=ServerState.RETIRED)
+    names = sorted(gone.values_list("name", flat=True))
+    if names:
+        raise PlacementChanged(f"{', '.join(names)} was retired just now", servers=names)
 
 
 def _first_state(policy: Policy) -> RolloutState:

@@ -1,13 +1,14 @@
 """Going back: a verb of its own. It stops whatever moves, reaches every server that can be reached, holds and bans."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from apps.access.services import require
 from apps.common.actor import Actor
-from apps.deployments.errors import AlreadyActive, NeverLive, NothingToRollBackTo, PlacementChanged
+from apps.deployments.errors import AlreadyActive, NeverLive, NothingToRollBackTo, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.bans import are_same
 from apps.deployments.selectors.placements import get_placement
@@ -21,6 +22,9 @@ from apps.deployments.services.holds import keep_held
 from apps.deployments.services.turning import turn_back
 from apps.deployments.states import RolloutKind
 from apps.registry.models import Version
+
+# How often it looks again where somebody was faster: nobody should have to ask twice in an incident.
+LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,11 @@ def roll_back(
     require(actor, "roll_back", environment)
     require_reason(reason, f"rolling back {model} in {environment}")
     asked = _Asked(actor, environment, model, to, reason, confirm, is_banning=ban)
-    try:
-        return _roll_back(asked)
-    except PlacementChanged:
-        # What was moving has ended between looking and acting.
-        return _roll_back(asked)
+    for _ in range(LOOKS - 1):
+        # What was moving has ended between looking and acting, or something has begun: a heal, say.
+        with suppress(PlacementChanged, RolloutActive):
+            return _roll_back(asked)
+    return _roll_back(asked)
 
 
 def _roll_back(asked: _Asked) -> Rollout:
