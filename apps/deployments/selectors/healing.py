@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Max
 
+from apps.common.actor import CLOCK
 from apps.deployments.models import Run
 from apps.deployments.selectors.policies import policy_in, with_policies
 from apps.deployments.states import ACTIVE_RUN, RolloutKind, RunDirection, RunState
@@ -33,6 +34,20 @@ def tries(servers: Sequence[Server], *, now: datetime) -> Tries:
     ended = heals.filter(finished_at__gte=now - REMEMBERED, state__in=(RunState.SUCCEEDED, RunState.FAILED))
     grouped = ended.values_list("server", "model__name").annotate(runs=Count("pk"), last=Max("finished_at"))
     return Tries(dict(active), {(server, model): (runs, last) for server, model, runs, last in grouped})
+
+
+def followed(servers: Sequence[Server], *, now: datetime) -> Mapping[tuple[int, int], tuple[int, datetime]]:
+    """By server and placement: how often it followed a rollback of late, and when that last ended."""
+    ended = Run.objects.filter(
+        server__in=servers,
+        rollout__kind=RolloutKind.ROLLBACK,
+        rollout__actor=CLOCK.name,
+        rollout__actor_kind=CLOCK.kind,
+        direction=RunDirection.FORWARD,
+        finished_at__gte=now - REMEMBERED,
+    ).order_by()
+    grouped = ended.values_list("server", "rollout__placement").annotate(runs=Count("pk"), last=Max("finished_at"))
+    return {(server, placement): (runs, last) for server, placement, runs, last in grouped}
 
 
 def self_healing(servers: Sequence[Server]) -> frozenset[int]:

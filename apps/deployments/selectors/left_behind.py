@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run
+from apps.deployments.selectors.bans import are_same
 from apps.deployments.states import RolloutKind, RunDirection, RunState
 from apps.fleet.models import ObservedVersion, Server
+from apps.registry.models import Version
 
 # Environment, model and version, as servers are seen with them.
 Key = tuple[int, str, int]
@@ -53,9 +55,28 @@ def left_behind() -> list[tuple[Placement, Server]]:
 def _banned() -> Iterator[tuple[Key, _Sought]]:
     in_force = Ban.objects.filter(lifted_at=None, placement__active__isnull=False)
     in_force = in_force.exclude(version=F("placement__active")).select_related(*_STANDS_ON, "version")
-    for ban in _with_quiet(in_force):
-        if ban.quiet_since is not None:
-            yield _key(ban.placement, ban.version.number), _Sought(ban.placement, ban.quiet_since)
+    quiet = [ban for ban in _with_quiet(in_force) if ban.quiet_since is not None]
+    for ban, number in _alike(quiet):
+        yield _key(ban.placement, number), _Sought(ban.placement, ban.quiet_since)
+    for ban in quiet:
+        yield _key(ban.placement, ban.version.number), _Sought(ban.placement, ban.quiet_since)
+
+
+def _alike(bans: list[Any]) -> Iterator[tuple[Any, int]]:
+    """The numbers under which servers have the same bytes and configuration ready; what is desired is not compared."""
+    if not bans:
+        return
+    ready = ObservedVersion.objects.filter(state="READY", model=OuterRef("model__name"), version=OuterRef("number"))
+    seen = Version.objects.filter(Exists(ready), model__in={ban.placement.model_id for ban in bans})
+    desired = {pk for ban in bans for pk in (ban.placement.active_id, ban.placement.standby_id, ban.version_id)}
+    strange = [pk for pk in seen.values_list("pk", flat=True) if pk not in desired]
+    if not strange:
+        return
+    whole = Version.objects.filter(pk__in={ban.version_id for ban in bans}).select_related("artifact").in_bulk()
+    for version in Version.objects.filter(pk__in=strange).select_related("artifact"):
+        for ban in bans:
+            if version.model_id == ban.placement.model_id and are_same(whole[ban.version_id], version):
+                yield ban, version.number
 
 
 def _rolled_back() -> Iterator[tuple[Key, _Sought]]:

@@ -2,36 +2,35 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from apps.common.actor import CLOCK
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
+from apps.deployments.healing import next_try_at
 from apps.deployments.models import Placement, Rollout
+from apps.deployments.selectors.healing import followed
 from apps.deployments.selectors.left_behind import left_behind
 from apps.deployments.services.beginning import begin
 from apps.deployments.states import RolloutKind
 from apps.fleet.models import Server
-
-# A server on which it did not help is not asked again sooner.
-AGAIN = timedelta(seconds=60)
 
 
 def catch_up(*, now: datetime) -> list[Rollout]:
     """Roll back every server that was just seen serving what is banned there or was rolled back without it.
 
     Tells what has begun. Only what a rollback left behind is touched, so the hold it set does not stand in the way:
-    this is that rollback.
+    this is that rollback. A server on which it did not help is asked again later and later, as for a heal.
     """
+    found = left_behind()
+    tried = followed([server for _, server in found], now=now) if found else {}
     astray: dict[Placement, list[Server]] = defaultdict(list)
-    for placement, server in left_behind():
-        astray[placement].append(server)
-    begun = [_roll_back(placement, servers) for placement, servers in astray.items() if _is_due(placement, now=now)]
+    for placement, server in found:
+        attempts, last_at = tried.get((server.pk, placement.pk), (0, None))
+        again_at = next_try_at(attempts=attempts, last_at=last_at)
+        if again_at is None or again_at <= now:
+            astray[placement].append(server)
+    begun = [_roll_back(placement, servers) for placement, servers in astray.items()]
     return [rollout for rollout in begun if rollout is not None]
-
-
-def _is_due(placement: Placement, *, now: datetime) -> bool:
-    lately = Rollout.objects.filter(placement=placement, kind=RolloutKind.ROLLBACK, created_at__gt=now - AGAIN)
-    return not lately.filter(actor=CLOCK.name, actor_kind=CLOCK.kind).exists()
 
 
 def _roll_back(placement: Placement, servers: Iterable[Server]) -> Rollout | None:
