@@ -13,6 +13,7 @@ from typing import Any
 
 from apps.common.errors import ControlPlaneError
 from apps.common.text import SHOWN_CHARS, printable
+from apps.deployments import plan
 from apps.deployments.errors import ShadowTooSlow, ShadowUnmeasured
 from apps.deployments.policy import ShadowLoad
 from apps.registry import fitting, samples
@@ -42,7 +43,13 @@ def compare(context: Context, shadow: str, load: ShadowLoad) -> dict[str, Any]:
     work, new = context.work, context.new
     if work.old is None:
         return {"load": "nothing serves yet that it could be held against"}
-    pairs = _ask_both(context, shadow, load, _inputs(context))
+    unsuited = work.config_format.cannot_ask(new.config) or work.config_format.cannot_ask(work.old.config)
+    if unsuited:
+        return {"load": f"not put under load: {unsuited}"}
+    inputs = _inputs(context)
+    if not inputs:
+        return {"load": f"not put under load: no request suits both: {'; '.join(_changes(context)[:3])}"}
+    pairs = _ask_both(context, shadow, load, inputs)
     if len(pairs.shadow) < min(FEWEST, load.requests):
         raise ShadowUnmeasured(
             f"{work.server.name}: {shadow} {new.number}: {len(pairs.shadow)} of {load.requests} requests were answered "
@@ -67,16 +74,27 @@ def compare(context: Context, shadow: str, load: ShadowLoad) -> dict[str, Any]:
 
 
 def _inputs(context: Context) -> list[list[Tensor]]:
-    """Every sample that both sides take; without one, zeros made from the configuration, where the model takes them."""
+    """Every sample that both sides take; without one, zeros made from the configuration, where the model takes them.
+
+    None where the interface has changed so that nothing suits both: then there is nothing to hold it against.
+    """
     fit, _ = fitting.split(context.work.samples, context.new)
     if context.work.old is not None:
         fit, _ = fitting.split(fit, context.work.old)
     kept = [samples.to_tensors(sample.inputs) for sample in fit]
+    if not kept and _changes(context):
+        return []
     zeros = context.work.config_format.example_inputs(context.new.config)
     found = kept or ([zeros] if zeros else [])
     if not found:
         raise ShadowUnmeasured(f"{context.work.model} has no sample that both take, and takes no made-up inputs")
     return found
+
+
+def _changes(context: Context) -> list[str]:
+    """What a client of the version that serves would trip over."""
+    old = context.work.old
+    return plan.interface_changes(old.signature, context.new.signature) if old else []
 
 
 def _ask_both(context: Context, shadow: str, load: ShadowLoad, inputs: Sequence[list[Tensor]]) -> _Pairs:
