@@ -11,13 +11,14 @@ from apps.common.actor import CLOCK
 from apps.common.dispatch import wake
 from apps.common.keeping import error_document
 from apps.common.transitions import move_all
-from apps.deployments.errors import GateInconclusive
+from apps.deployments.errors import GateInconclusive, NoServers
 from apps.deployments.models import Rollout, Run
 from apps.deployments.policy import OnFailure, Policy, Unclear
 from apps.deployments.selectors.judgements import gate_failure, looks, standings
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.services.ending import finish_forward
 from apps.deployments.services.extra_runs import settle
+from apps.deployments.services.leaving_out import leave_out
 from apps.deployments.services.pausing import pause_by_itself
 from apps.deployments.services.putting_back import clear_after, turn_by_itself, turn_from_run
 from apps.deployments.services.restoring import answered_at, note_restored
@@ -64,7 +65,7 @@ def go_forward(rollout: Rollout, now: datetime) -> datetime | None:
         _go_at_once(rollout, tally, now)
         return None
     policy = rollout_policy(rollout)
-    if tally.number(*_ENDED_BADLY):
+    if tally.number(*_ENDED_BADLY) or not tally.runs:
         _on_failure(rollout, policy, now)
         return None
     if rollout.wave >= tally.waves:
@@ -114,7 +115,11 @@ def _is_worth_turning_back(failed: list[Run]) -> bool:
 
 def _on_failure(rollout: Rollout, policy: Policy, now: datetime) -> None:
     runs = rollout.runs.filter(direction=RunDirection.FORWARD, state__in=_ENDED_BADLY)
-    failed = runs.select_related("server").order_by("position")[0]
+    failed = runs.select_related("server").order_by("position").first()
+    if failed is None:
+        told = NoServers(f"every server of {rollout} was cordoned before its turn")
+        turn_by_itself(rollout, error_document(told), now=now)
+        return
     if policy.failure == OnFailure.PAUSE and failed.state == RunState.FAILED:
         pause_by_itself(rollout, reason=f"{failed.server.name}: {failed.error.get('message', 'failed')}", now=now)
         return
@@ -124,7 +129,15 @@ def _on_failure(rollout: Rollout, policy: Policy, now: datetime) -> None:
 def _start(rollout: Rollout, now: datetime, *, most: int) -> None:
     """Begin the next runs of the wave, `most` at once: two statements, and a message for each."""
     queued = rollout.runs.filter(direction=RunDirection.FORWARD, state=RunState.QUEUED, wave=rollout.wave)
-    chosen = list(queued.order_by("position").values_list("pk", flat=True)[: max(most, 0)])
+    next_ones = queued.order_by("position").values_list("pk", "server__cordoned_at", "has_changed_server")
+    found = list(next_ones[: max(most, 0)])
+    # One that is tried again has been changed: it is not left half done.
+    cordoned = [pk for pk, cordoned_at, is_changed in found if cordoned_at and not is_changed]
+    if cordoned and rollout.goes_in_waves:
+        leave_out(rollout, cordoned)
+        _start(rollout, now, most=most)
+        return
+    chosen = [pk for pk, *_ in found]
     if not chosen:
         return
     move_all(Run.objects.filter(pk__in=chosen), RunState.RUNNING, started_at=now, due_at=now, woken_at=now)

@@ -1,0 +1,81 @@
+"""Servers that are cordoned while a promotion is on its way to them."""
+
+import pytest
+from django.utils import timezone
+
+from apps.audit import selectors as audit
+from apps.common.actor import COMMAND
+from apps.deployments import selectors, services
+from apps.deployments.models import Rollout
+from apps.fleet import services as fleet
+from tests.factories.fleets import FleetRows
+
+
+def cordon(*names: str) -> None:
+    for name in names:
+        fleet.cordon_server(COMMAND, name=name, reason="disk is replaced")
+
+
+def begun(rows: FleetRows, **policy: object) -> Rollout:
+    """A promotion of version 2 on two servers, one after another, that changes prod-1."""
+    services.change_policy(COMMAND, environment="prod", document=policy)
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=2)
+    services.advance_rollout(rollout.pk, now=timezone.now())
+    return rollout
+
+
+def advance(rollout: Rollout, *, times: int = 1) -> Rollout:
+    """All that runs succeeds, then the rollout is looked at, so often."""
+    for _ in range(times):
+        rollout.runs.filter(state="running").update(state="succeeded", finished_at=timezone.now())
+        services.advance_rollout(rollout.pk, now=timezone.now())
+    return selectors.get_rollout(rollout.pk)
+
+
+@pytest.mark.parametrize("policy", [{}, {"waves": [1, "100%"]}])
+def test_a_server_cordoned_before_its_turn_is_left_out_and_the_others_go_on(
+    rows: FleetRows, policy: dict[str, object]
+) -> None:
+    rollout = begun(rows, **policy)
+
+    cordon("prod-2")
+    told = advance(rollout, times=4)
+
+    assert told.state == "succeeded"
+    assert {run.server.name for run in told.runs.all()} == {"prod-1"}
+    assert told.plan["left_out"] == ["prod-2"]
+    (event,) = audit.events(verb="leave_out")
+    assert (event.subject, event.reason) == (str(rollout.pk), "prod-2 was cordoned: disk is replaced")
+
+
+def test_a_server_cordoned_in_its_turn_is_brought_to_the_end(rows: FleetRows) -> None:
+    rollout = begun(rows)
+
+    cordon("prod-1")
+    told = advance(rollout, times=4)
+
+    assert {run.server.name: run.state for run in told.runs.filter(direction="forward")} == {
+        "prod-1": "succeeded",
+        "prod-2": "succeeded",
+    }
+
+
+def test_a_server_that_is_tried_again_is_not_left_half_changed(rows: FleetRows) -> None:
+    rollout = begun(rows)
+    rollout.runs.filter(state="running").update(state="queued", has_changed_server=True)
+
+    cordon("prod-1")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    assert rollout.runs.get(server__name="prod-1").state == "running"
+
+
+def test_a_promotion_whose_every_server_is_cordoned_before_its_turn_does_not_succeed(rows: FleetRows) -> None:
+    services.change_policy(COMMAND, environment="prod", document={})
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=2)
+
+    cordon("prod-1", "prod-2")
+    told = advance(rollout, times=3)
+
+    assert (told.state, told.error["code"]) == ("rolled_back", "no_servers")
+    assert selectors.get_placement("prod", "digits").active == rows.versions["digits", 1]
