@@ -35,12 +35,23 @@ class Report:
         return tuple(finding for finding in self.findings if finding.severity in severities)
 
 
-def report(version: Version, environment: str, servers: Sequence[Server] | None = None) -> Report:
-    """The version on each server of the environment that takes rollouts, or on `servers`."""
+def report(
+    version: Version,
+    environment: str,
+    servers: Sequence[Server] | None = None,
+    *,
+    coming: Mapping[str, int] | None = None,
+) -> Report:
+    """The version on each server of the environment that takes rollouts, or on `servers`.
+
+    `coming` are the models and versions that go live together with it: to an ensemble they are there.
+    """
     chosen = list(fleet.servers_for_rollouts(environment)) if servers is None else list(servers)
     config_format = backends.get("triton").CONFIG
     config = _as_configured(version, environment)
-    members = _members(version, environment) if version.config.get("ensemble_scheduling") else None
+    members = None
+    if version.config.get("ensemble_scheduling"):
+        members = {**_members(version, environment), **_coming(version, environment, coming or {})}
     files = version.artifact.files if version.artifact else None
     found: dict[Finding, None] = {}
     shared = shared_otherwise(files or (), _placed_files(version, environment))
@@ -140,6 +151,17 @@ def _live(names: Collection[str], environment: str) -> dict[str, LiveMember]:
         config = placement.active.config if placement.active else {}
         members[placement.model.name] = LiveMember(config, frozenset(live | numbers[placement.model.name]))
     return members
+
+
+def _coming(version: Version, environment: str, coming: Mapping[str, int]) -> dict[str, LiveMember]:
+    """Of those that go live together with it the models that the ensemble calls, as they are going to be."""
+    wanted = Q(pk=None)
+    for step in version.config["ensemble_scheduling"].get("step", ()):
+        name = str(step.get("model_name", ""))
+        if name in coming:
+            wanted |= Q(model__name=name, number=coming[name])
+    found = Version.objects.filter(wanted).select_related("model")
+    return {one.model.name: LiveMember(_as_configured(one, environment), frozenset({one.number})) for one in found}
 
 
 def _words(label: str | None) -> frozenset[str] | None:

@@ -50,9 +50,14 @@ def pause(actor: Actor, *, rollout: int, reason: str) -> Rollout:
 
 
 def resume(actor: Actor, *, rollout: int, reason: str) -> Rollout:
-    """Go on. A wave that was baking bakes once more from now on, so that its gates have a fresh chance."""
+    """Go on, unless by now promotions are frozen there.
+
+    A wave that was baking bakes once more from now on, so that its gates have a fresh chance.
+    """
     found = _asked(actor, "resume", rollout, reason)
     now = timezone.now()
+    if found.state == RolloutState.PAUSED:
+        _refuse_in_freeze(found, now=now)
     again: dict[str, Any] = {"baking_since": now} if found.baking_since else {}
     with transaction.atomic():
         found.state = Rollout.objects.select_for_update().values_list("state", flat=True).get(pk=found.pk)
@@ -91,11 +96,15 @@ def approve(actor: Actor, *, rollout: int, reason: str) -> Rollout:
 
 def _refuse_to_begin(rollout: Rollout, *, now: datetime) -> None:
     """A promotion can wait for days; what the policy in force says of its beginning counts when it begins."""
-    home = rollout.placement.environment
-    policy = policy_of(home)
-    refuse_frozen(policy, home.name, now=now)
+    _refuse_in_freeze(rollout, now=now)
     if rollout.kind == RolloutKind.PROMOTE and rollout.to_version is not None:
-        refuse_unproven(policy, rollout.to_version, now=now)
+        refuse_unproven(policy_of(rollout.placement.environment), rollout.to_version, now=now)
+
+
+def _refuse_in_freeze(rollout: Rollout, *, now: datetime) -> None:
+    """Whoever paused one has until the window to let it go on; in the window it waits, or goes back."""
+    home = rollout.placement.environment
+    refuse_frozen(policy_of(home), home.name, now=now)
 
 
 def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollout:
@@ -116,6 +125,7 @@ def retry_run(actor: Actor, *, rollout: int, server: str, reason: str) -> Rollou
         _again(run)
         _record(actor, "retry_run", found, reason, server=server, error=run.error)
         if locked.paused_by == CLOCK.name:
+            _refuse_in_freeze(found, now=now)
             again = {"paused_at": None, "paused_by": "", "pause_reason": "", "due_at": now}
             try_move(found, RolloutState.RUNNING, **again)
         wake("conch.advance_rollout", rollout_id=found.pk)

@@ -1,6 +1,6 @@
 """Whether a version fits the servers it is asked for: errors block, warnings ask."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from apps.deployments.errors import PreflightFailed, PreflightWarnings
 from apps.deployments.selectors.reports import report
@@ -11,9 +11,19 @@ from apps.serving.preflight import Finding, Severity
 SHOWN = 3
 
 
-def require_fit(version: Version, environment: str, servers: Sequence[Server], *, confirm: Collection[str]) -> None:
-    """PreflightFailed or PreflightWarnings with every finding; nothing when all is well or confirmed."""
-    found = report(version, environment, servers)
+def require_fit(
+    version: Version,
+    environment: str,
+    servers: Sequence[Server],
+    *,
+    confirm: Collection[str],
+    coming: Mapping[str, int] | None = None,
+) -> None:
+    """PreflightFailed or PreflightWarnings with every finding; nothing when all is well or confirmed.
+
+    `coming` are the models and versions that go live together with it.
+    """
+    found = report(version, environment, servers, coming=coming)
     if errors := found.of(Severity.ERROR):
         raise PreflightFailed(_told(version, errors), hint=errors[0].mend, findings=_documents(errors))
     warnings = found.of(Severity.WARNING)

@@ -56,7 +56,7 @@ def promotion_checks(
     if placed is not None:
         yield lambda: _refuse_misfit(placed, wanted)
     yield lambda: require_fit(
-        wanted, environment, [server for server in every if server.name not in skip], confirm=confirm
+        wanted, environment, [server for server in every if server.name not in skip], confirm=confirm, coming=coming
     )
 
 

@@ -82,7 +82,7 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
     with transaction.atomic():
         moving = [one for one in _parts(found) if one.state in ACTIVE_ROLLOUT]
         if moving:
-            for rollout in _stoppable(found):
+            for rollout in _stoppable(found, also=RolloutState.REVERTING):
                 turn_back(actor, rollout, reason=reason, is_banning=ban)
         else:
             _go_back(actor, found, reason=reason, is_banning=ban)
@@ -162,14 +162,16 @@ def _parts(release: Release) -> list[Rollout]:
     return [rollout for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE]
 
 
-def _stoppable(release: Release) -> list[Rollout]:
+def _stoppable(release: Release, *, also: RolloutState | None = None) -> list[Rollout]:
     """Those that can still be turned, locked: before the release, as whoever walks one of them does it.
 
-    ReleaseDecided when the release has passed as a whole, or goes back already.
+    ReleaseDecided when the release has passed as a whole, or goes back already; `also` takes those in that state too:
+    one that was aborted can still be rolled back, which holds and bans.
     """
     locked = Rollout.objects.select_for_update().filter(release=release, state__in=ACTIVE_ROLLOUT)
     states = dict(locked.order_by("pk").values_list("pk", "state"))
-    going = [one for one in _parts(release) if states.get(one.pk) not in (None, RolloutState.REVERTING)]
+    done = {None, RolloutState.REVERTING} - {also}
+    going = [one for one in _parts(release) if states.get(one.pk) not in done]
     decision = Release.objects.values_list("decision", flat=True).get(pk=release.pk)
     if decision == GO or not going:
         raise ReleaseDecided(f"{release} is decided: {decision or 'it has ended'}")

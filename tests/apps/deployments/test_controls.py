@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.access.services import actor_of, add_user, authenticate, grant_role, issue_token
 from apps.audit import selectors as audit
-from apps.common.actor import COMMAND, Actor
+from apps.common.actor import CLOCK, COMMAND, Actor
 from apps.common.errors import NotAllowed
 from apps.common.transitions import try_move
 from apps.deployments import errors, selectors, services
@@ -54,6 +54,33 @@ def test_a_pause_lets_a_run_end_and_begins_no_other(rows: FleetRows) -> None:
     assert paused == "paused"
     assert [one.state for one in rollout.runs.order_by("position")] == ["succeeded", "running"]
     assert [event.verb for event in audit.events(subject=str(rollout.pk))] == ["resume", "pause", "promote"]
+
+
+def test_nothing_is_resumed_into_a_freeze_window_but_it_can_still_go_back(rows: FleetRows) -> None:
+    rollout = promoted()
+    advance(rollout)
+    services.pause(COMMAND, rollout=rollout.pk, reason="look first")
+    services.change_policy(COMMAND, environment="prod", document={"freeze": [frozen_today()]})
+
+    with pytest.raises(errors.PromotionsFrozen, match="release week"):
+        services.resume(COMMAND, rollout=rollout.pk, reason="all good")
+
+    assert advance(rollout) == "paused"
+    services.abort(COMMAND, rollout=rollout.pk, reason="not this week")
+    assert advance(rollout) == "reverting"
+
+
+def test_a_retry_does_not_let_a_promotion_go_on_in_a_freeze_window(rows: FleetRows) -> None:
+    rollout = promoted()
+    advance(rollout)
+    rollout.runs.filter(state="running").update(state="failed")
+    Rollout.objects.update(state="paused", paused_by=CLOCK.name)
+    services.change_policy(COMMAND, environment="prod", document={"freeze": [frozen_today()]})
+
+    with pytest.raises(errors.PromotionsFrozen):
+        services.retry_run(COMMAND, rollout=rollout.pk, server="prod-1", reason="the disk is back")
+
+    assert rollout.runs.get(position=0).state == "failed"
 
 
 def test_what_is_not_moving_cannot_be_paused_nor_resumed(rows: FleetRows) -> None:

@@ -25,9 +25,16 @@ STEP = {
 ENSEMBLE = {
     "platform": "ensemble",
     "max_batch_size": 16,
-    "input": [{"name": "pixels", "data_type": "TYPE_FP32", "dims": ["64"]}],
-    "output": [{"name": "label", "data_type": "TYPE_INT64", "dims": ["1"]}],
+    "input": [{"name": "pixels", "data_type": "TYPE_FP32", "dims": [64]}],
+    "output": [{"name": "label", "data_type": "TYPE_INT64", "dims": [1]}],
     "ensemble_scheduling": {"step": [STEP]},
+}
+
+PLAIN = {
+    "backend": "python",
+    "max_batch_size": 16,
+    "input": [{"name": "pixels", "data_type": "TYPE_FP32", "dims": [64]}],
+    "output": [{"name": "label", "data_type": "TYPE_INT64", "dims": [1]}],
 }
 
 
@@ -104,6 +111,25 @@ def test_a_release_is_one_rollout_for_each_model_and_all_its_runs_start(pair: Fl
     assert list(runs.values_list("state", flat=True)) == ["running"] * 4
     assert all(run.recipe[2:5] == ["shadow", "barrier", "load"] for run in runs)
     assert {event.verb for event in audit.events(environment="prod")} == {"begin_release", "promote"}
+
+
+def test_an_ensemble_that_pins_the_version_coming_with_it_is_not_refused(pair: FleetRows) -> None:
+    pinned = {**ENSEMBLE, "ensemble_scheduling": {"step": [{**STEP, "model_version": 2}]}}
+    Version.objects.filter(pk=pair.versions["letters", 2].pk).update(config=pinned)
+    Version.objects.filter(pk=pair.versions["digits", 2].pk).update(config=PLAIN)
+
+    rollouts = advance(begin())
+
+    assert {rollout.state for rollout in rollouts.values()} == {"running"}
+
+
+def test_an_ensemble_is_held_against_the_member_that_comes_with_it(pair: FleetRows) -> None:
+    ensemble_over_digits(pair)
+    renamed = [{"name": "image", "data_type": "TYPE_FP32", "dims": [64]}]
+    Version.objects.filter(pk=pair.versions["digits", 2].pk).update(config={**PLAIN, "input": renamed})
+
+    with pytest.raises(errors.PreflightFailed, match="no input"):
+        services.begin_release(COMMAND, environment="prod", items=PAIR, confirm=["interface"])
 
 
 def test_a_model_that_is_moving_refuses_the_whole_release(pair: FleetRows) -> None:
@@ -300,6 +326,20 @@ def test_rolling_back_a_moving_release_turns_all_round_holds_and_bans(pair: Flee
     assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
     assert Placement.objects.filter(hold_reason="errors").count() == 2
     assert (told.turned_by, told.turned_because) == ("command line", "errors")
+
+
+def test_a_release_that_was_aborted_and_is_rolled_back_at_once_is_held_and_banned_after_all(pair: FleetRows) -> None:
+    release = begin()
+    advance(release)
+    services.abort_release(COMMAND, release=release.pk, reason="not now")
+
+    told = services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+    again = services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+
+    assert {rollout.state for rollout in told.rollouts.all()} == {"reverting"}
+    assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
+    assert Placement.objects.filter(hold_reason="errors").count() == 2
+    assert again == told
 
 
 def test_rolling_back_a_release_that_is_live_sends_all_of_it_back_at_once(pair: FleetRows) -> None:
