@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from demo.parts.part import Part
 from demo.parts.ports import free_port
@@ -17,6 +18,10 @@ from demo.parts.postgres import Postgres
 from demo.parts.valkey import Valkey
 
 P = TypeVar("P", bound=Part)
+
+# A loaded machine is slow, and that is no fault of what is tested.
+settings.register_profile("conch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("conch")
 
 _started: list[Part] = []
 _folders: list[Path] = []

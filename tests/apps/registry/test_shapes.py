@@ -273,7 +273,7 @@ names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 paths = st.lists(st.one_of(names, st.sampled_from(["..", ".", "", "1", "demo", "C:", "\\"])), min_size=1, max_size=5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(st.lists(paths, max_size=6), st.sampled_from([zipped, tarred, plain_tar, zstd]))
 def test_whatever_names_an_archive_holds_nothing_is_written_outside(
     tmp_path_factory: pytest.TempPathFactory, given_paths: list[list[str]], pack: Callable[[list[Entry]], bytes]
