@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 READ_BYTES = 1 << 20
 # What this process remembers of files that still grow; whoever finds nothing here reads the file again.
@@ -94,6 +94,22 @@ class Growing:
     def flush(self) -> None:
         """Make what was written last through a power cut."""
         os.fdatasync(self._file.fileno())
+
+
+def block_digests(path: Path, *, size_bytes: int, block_bytes: int, first: int, most: int) -> list[str]:
+    """The SHA-256 of each block from number `first` on, `most` of them; the last one ends where the file does."""
+    with path.open("rb") as reader:
+        starts = range(first * block_bytes, size_bytes, block_bytes)[:most]
+        return [_part_digest(reader, start, min(block_bytes, size_bytes - start)) for start in starts]
+
+
+def _part_digest(reader: BinaryIO, start: int, size_bytes: int) -> str:
+    known, left = hashlib.sha256(), size_bytes
+    reader.seek(start)
+    while left and (piece := reader.read(min(READ_BYTES, left))):
+        known.update(piece)
+        left -= len(piece)
+    return known.hexdigest()
 
 
 def digest_of(path: Path, *, size_bytes: int, on_progress: Callable[[], None]) -> str:

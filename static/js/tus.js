@@ -6,6 +6,11 @@ window.conchTus = (() => {
   const PAUSES_S = [1, 2, 4, 8, 15];
   const BYTES = "application/offset+octet-stream";
 
+  const UNREADABLE = {
+    detail: "The file cannot be read any more: it was changed, moved or removed since it was chosen.",
+    hint: "Choose it again. What has come is kept, and is gone on with where the file is the same.",
+  };
+
   class Refused extends Error {
     constructor(status, problem) {
       super(problem.detail || `The upload was refused (${status}).`);
@@ -13,7 +18,8 @@ window.conchTus = (() => {
     }
   }
 
-  /* What tells this file from others: name, size and a digest of its first bytes. Works without a secure context. */
+  /* What finds this file among unfinished uploads: name, size, when it was changed, a digest of its first bytes.
+     It proves nothing: `Upload.isSame` does. Works without a secure context. */
   async function fingerprint(file) {
     const head = new Uint8Array(await file.slice(0, 256 * 1024).arrayBuffer());
     let a = 0xdeadbeef, b = 0x41c6ce57;
@@ -21,13 +27,16 @@ window.conchTus = (() => {
       a = Math.imul(a ^ byte, 2654435761);
       b = Math.imul(b ^ byte, 1597334677);
     }
-    return `${file.size}-${(a >>> 0).toString(16)}${(b >>> 0).toString(16)}`;
+    return `${file.size}-${file.lastModified}-${(a >>> 0).toString(16)}${(b >>> 0).toString(16)}`;
   }
 
   /* The whole SHA-256 of a small file, so that bytes which are there already need not be sent. */
   async function digest(file) {
-    if (file.size > KNOWABLE || !window.crypto?.subtle) return "";
-    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
+    return file.size > KNOWABLE || !window.crypto?.subtle ? "" : sha256(file);
+  }
+
+  async function sha256(part) {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", await part.arrayBuffer()));
     return [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
@@ -37,7 +46,7 @@ window.conchTus = (() => {
   }
 
   class Upload {
-    /* `say` is told {sent, size, waits_s, why}; `token` is the page's CSRF token. */
+    /* `say` is told {sent, size}, {compared, size}, {waits_s, why} or {anew}; `token` is the page's CSRF token. */
     constructor(file, { url, token, metadata, say }) {
       Object.assign(this, { file, url, token, metadata, say, where: "", request: null, isOver: false, wake: null });
       this.retry = () => this.wake?.();
@@ -64,9 +73,8 @@ window.conchTus = (() => {
 
     /* An unfinished upload of the same file, else a new one. */
     async begin() {
-      const model = encodeURIComponent(this.metadata.model);
-      const list = await this.send("GET", `${this.url}?model=${model}`);
-      const same = list.body.results.find((one) => ["receiving", "numbering"].includes(one.state) && one.fingerprint === this.metadata.fingerprint);
+      const same = await this.unfinished();
+      if (this.isOver) return { offset: 0, version: null };
       if (same) {
         this.where = new URL(same.url).pathname;
         if (same.state === "numbering") throw new Refused(409, { ...same.error, detail: same.error.message });
@@ -78,10 +86,40 @@ window.conchTus = (() => {
       return begun.place();
     }
 
+    /* The one whose every byte is this file's; a fingerprint alone proves nothing, and unproven is no. */
+    async unfinished() {
+      const list = await this.send("GET", `${this.url}?model=${encodeURIComponent(this.metadata.model)}`);
+      const alike = list.body.results.filter((one) => ["receiving", "numbering"].includes(one.state) && one.fingerprint === this.metadata.fingerprint);
+      if (!alike.length) return null;
+      if (!window.crypto?.subtle) return this.anew("This page is not on HTTPS, so the browser cannot compare what is there");
+      for (const one of alike) if (await this.isSame(new URL(one.url).pathname)) return one;
+      return this.anew("What is there are another file's bytes");
+    }
+
+    async isSame(where) {
+      for (let first = 0; first !== null && !this.isOver;) {
+        const { body } = await this.send("GET", `${where}/blocks?first=${first}`);
+        for (const [index, digest] of body.sha256.entries()) {
+          const start = (first + index) * body.block_bytes, end = Math.min(start + body.block_bytes, body.received_bytes);
+          this.say({ compared: end, size: body.received_bytes });
+          if (this.isOver || await sha256(this.file.slice(start, end)) !== digest) return false;
+        }
+        first = body.next;
+      }
+      return true;
+    }
+
+    anew(why) {
+      this.say({ anew: `${why}: this file is sent from its beginning.` });
+      return null;
+    }
+
     async piece(offset) {
       const end = Math.min(offset + PIECE, this.file.size);
       const headers = { "Upload-Offset": String(offset), "Content-Type": BYTES };
       const onProgress = (sent) => this.say({ sent: offset + sent, size: this.file.size });
+      // A file that was written over meanwhile cannot be read any more; sending it would look like a broken connection.
+      await this.file.slice(offset, offset + 1).arrayBuffer();
       return (await this.send("PATCH", this.where, headers, this.file.slice(offset, end), onProgress)).place();
     }
 
@@ -92,6 +130,7 @@ window.conchTus = (() => {
           return tries && this.where ? (await this.send("HEAD", this.where)).place() : await act();
         } catch (error) {
           if (this.isOver) break;
+          if (error instanceof DOMException) throw new Refused(0, UNREADABLE);
           if (error instanceof Refused && !this.isPassing(error)) throw error;
           await this.pause(PAUSES_S[Math.min(tries, PAUSES_S.length - 1)], error);
         }

@@ -22,7 +22,16 @@
 
   function progress() {
     let began = 0, from = 0, last = 0;
-    return ({ sent, size: whole, waits_s: waits, why }) => {
+    return ({ sent, compared, size: whole, waits_s: waits, why, anew }) => {
+      if (anew) {
+        found.textContent = anew;
+        found.hidden = false;
+        return;
+      }
+      if (compared) {
+        words.textContent = `Comparing what is there: ${size(compared)} of ${size(whole)}`;
+        return;
+      }
       if (waits) {
         began = 0;
         words.textContent = `${why} ${size(last)} are there; going on by itself in ${waits} s.`;
@@ -107,7 +116,7 @@
     if (!same) return;
     for (const name of FIELDS) form.elements[name].value = same.dataset[name] || "";
     const received = size(Number(same.dataset.received));
-    found.textContent = `${received} of this file are there already: the upload goes on from there, with the words it began with.`;
+    found.textContent = `${received} of this file are there already: if they are the same, the upload goes on from there, with the words it began with.`;
     found.hidden = false;
   }
 

@@ -23,7 +23,7 @@ SLOW = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThrough
 DROP = """([form, name, encoded]) => {
   const bytes = Uint8Array.from(atob(encoded), (one) => one.charCodeAt(0));
   const transfer = new DataTransfer();
-  transfer.items.add(new File([bytes], name, { type: "application/zip" }));
+  transfer.items.add(new File([bytes], name, { type: "application/zip", lastModified: 0 }));
   for (const kind of ["dragenter", "dragover", "drop"]) {
     form.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
   }
@@ -83,6 +83,29 @@ def test_a_dropped_file_survives_a_broken_connection_and_a_reload(
     assert 0 < received < SIZE_BYTES
     assert Upload.objects.count() == 1
     assert (version.digest, version.notes) == (hashlib.sha256(content).hexdigest(), "dropped here")
+
+
+def test_another_file_that_begins_alike_is_no_mixture_of_two(
+    rows: FleetRows, opened: Callable[..., Page], content: bytes
+) -> None:
+    page = opened("/models/digits/upload/")
+    throttle = page.context.new_cdp_session(page)
+    throttle.send("Network.emulateNetworkConditions", SLOW)
+    drop(page, content)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    expect(page.locator("[data-upload-state]")).to_contain_text(re.compile(r"[12]\.\d MiB of 3\.0 MiB"))
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    throttle.send("Network.emulateNetworkConditions", SLOW | {"uploadThroughput": -1})
+    retrained = content[: 256 << 10] + os.urandom(SIZE_BYTES - (256 << 10))
+
+    drop(page, retrained)
+    expect(page.locator("[data-found]")).to_be_visible()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.wait_for_url("**/models/digits/versions/4/")
+
+    assert Version.objects.get(number=4).digest == hashlib.sha256(retrained).hexdigest()
+    assert Upload.objects.get(state="receiving").received_bytes > 256 << 10
 
 
 def test_a_cancelled_upload_leaves_nothing(rows: FleetRows, opened: Callable[..., Page], content: bytes) -> None:

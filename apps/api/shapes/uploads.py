@@ -76,6 +76,22 @@ class UploadNumber(Asked):
     )
 
 
+class BlockFilter(Shape):
+    """From which block on."""
+
+    first = serializers.IntegerField(required=False, default=0, min_value=0, max_value=2**32)
+
+
+class BlocksShape(Shape):
+    """The SHA-256 of each block of the bytes that have come; `next` is the `first` to ask for after these, or null."""
+
+    block_bytes = serializers.IntegerField()
+    received_bytes = serializers.IntegerField(help_text="The last block ends here.")
+    first = serializers.IntegerField()
+    sha256 = serializers.ListField(child=serializers.CharField())
+    next = serializers.IntegerField(allow_null=True)
+
+
 class ArtifactShape(Shape):
     """Bytes that have passed their checks, and the versions that have them."""
 

@@ -15,7 +15,15 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked, filters
 from apps.api.errors import FieldsInvalid, MediaTypeUnsupported
 from apps.api.idempotent import idempotent
-from apps.api.shapes.uploads import ArtifactShape, UploadBeginning, UploadFilter, UploadNumber, UploadShape
+from apps.api.shapes.uploads import (
+    ArtifactShape,
+    BlockFilter,
+    BlocksShape,
+    UploadBeginning,
+    UploadFilter,
+    UploadNumber,
+    UploadShape,
+)
 from apps.api.shapes.versions import VersionShape
 from apps.api.tus import TusHeaderInvalid, TusVersionUnsupported, TusView
 from apps.registry import errors, selectors, services
@@ -153,6 +161,21 @@ class Upload(TusView):
         """Its bytes are dropped; a version that it has become stays."""
         services.discard_upload(self.actor(), upload_id)
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class UploadBlocks(ApiView):
+    """What has come, in digests."""
+
+    @described(
+        "Compare an upload",
+        gives=BlocksShape,
+        filters=BlockFilter,
+        errors=[errors.UploadUnknown, errors.UploadExpired, errors.NothingToCompare, errors.StoreBroken],
+    )
+    def get(self, request: Request, upload_id: str) -> Response:
+        """Before you go on with a file: hold its beginning against these. Where they differ it is another file."""
+        found = services.received_blocks(self.actor(), upload_id, **filters(BlockFilter, request))
+        return Response(self.shape(BlocksShape, found))
 
 
 class UploadNumbering(ApiView):

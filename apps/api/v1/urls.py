@@ -49,6 +49,7 @@ REGISTRY: Paths = [
     ),
     path("uploads/", uploads.Uploads.as_view(), name="uploads"),
     path("uploads/<name:upload_id>", uploads.Upload.as_view(), name="upload"),
+    path("uploads/<name:upload_id>/blocks", uploads.UploadBlocks.as_view(), name="upload-blocks"),
     path("uploads/<name:upload_id>/number", uploads.UploadNumbering.as_view(), name="upload-number"),
     path("artifacts/<name:sha256>", uploads.Artifact.as_view(), name="artifact"),
     path("models/<name:name>/aliases/<name:alias>", registry.Alias.as_view(), name="alias"),

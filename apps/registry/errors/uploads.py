@@ -11,6 +11,14 @@ class NothingToNumber(Conflict):
     hint = "Only an upload in the state `numbering` does."
 
 
+class NothingToCompare(Conflict):
+    """The upload's bytes wait no longer: they are a version's, or were dropped."""
+
+    code = "nothing_to_compare"
+    title = "The upload's bytes wait no longer"
+    hint = "GET its address says what has become of it."
+
+
 class UploadTooLarge(ControlPlaneError):
     """More bytes than this installation takes in one upload."""
 

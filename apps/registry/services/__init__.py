@@ -4,6 +4,7 @@ from apps.registry.artifacts import Landed, Upload
 from apps.registry.services.adding import add_version
 from apps.registry.services.checks import check_version, due_versions, sweep_store
 from apps.registry.services.choosing import choose_version, forget_unchosen, require_choosing
+from apps.registry.services.comparing import Blocks, received_blocks
 from apps.registry.services.discarding import discard_version, require_discardable
 from apps.registry.services.fetching import due_fetches, fetch_version
 from apps.registry.services.limits import largest_upload, require_small, upload_limit
@@ -26,6 +27,7 @@ from apps.registry.services.versions import Wanted
 
 __all__ = [
     "Announced",
+    "Blocks",
     "Checksum",
     "Landed",
     "Sending",
@@ -55,6 +57,7 @@ __all__ = [
     "orphaned_artifacts",
     "point_alias",
     "read_files",
+    "received_blocks",
     "register_model",
     "remove_sample",
     "require_choosing",

@@ -71,6 +71,17 @@ def test_an_upload_is_begun_sent_in_pieces_and_becomes_a_version(ci: Client) -> 
     assert ci.get(where).json()["version"]["url"].endswith("/api/v1/models/demo/versions/7")
 
 
+def test_what_has_come_is_told_in_digests_before_a_file_is_gone_on_with(ci: Client) -> None:
+    where = begin(ci, CONTENT[:100])["Location"]
+
+    told = ci.get(f"{where}/blocks").json()
+    refused = ci.get(f"{where}/blocks?first=-1")
+
+    digest = hashlib.sha256(CONTENT[:100]).hexdigest()
+    assert told == {"block_bytes": 64 << 20, "received_bytes": 100, "first": 0, "sha256": [digest], "next": None}
+    assert refused.status_code == 400
+
+
 def test_the_first_bytes_may_come_with_the_beginning(ci: Client) -> None:
     answer = begin(ci, CONTENT)
 
