@@ -112,6 +112,13 @@ class Stack:
             path = f"models/{model}/versions/{number}"
             wait_until(lambda path=path: conch.get(path), {"ready"}, what=path)  # type: ignore[misc]
 
+    def set_policy(self, **policy: Any) -> None:
+        """How promotions go from here on; what is not named stays."""
+        path = f"environments/{ENVIRONMENT}/policy"
+        now = self.conch.get(path)
+        wanted = {"policy": {**now["policy"], **policy}, "based_on": now["number"], "reason": "bench"}
+        self.conch.put(path, wanted)
+
     def promote(self, model: str, version: int) -> dict[str, Any]:
         """Promote and wait for the end, whatever a rollback holds; the ended rollout with its runs."""
         wanted = {"environment": ENVIRONMENT, "model": model, "version": version, "reason": "bench"}

@@ -92,10 +92,10 @@ class Rollout(models.Model):
     `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
     `wave` counts from 0; `baking_since` is when its last server was done; `judge_at` when gates are due.
     `skipped_gates` maps a gate to who skipped it and why.
-    `due_at` is when the engine should look at it again. `turned_*` say when, by whom and why it was sent back while it
-    moved; a rollback to elsewhere takes over (`superseded_by`). `restored_at` is when the last reachable server
-    answered with what it was to go back to. `through_at` is when all of it had passed, and it waited for the rest of
-    its release.
+    `due_at` is when the engine should look at it again, `is_woken` that a message asks for it already. `turned_*` say
+    when, by whom and why it was sent back while it moved; a rollback to elsewhere takes over (`superseded_by`).
+    `restored_at` is when the last reachable server answered with what it was to go back to. `through_at` is when all
+    of it had passed, and it waited for the rest of its release.
     """
 
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = ROLLOUT_MOVES
@@ -127,6 +127,7 @@ class Rollout(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField(default=timezone.now)
+    is_woken = models.BooleanField(default=False)
     turned_at = models.DateTimeField(null=True)
     turned_by = models.CharField(max_length=200, blank=True)
     turned_by_kind = models.CharField(max_length=16, blank=True)

@@ -19,7 +19,7 @@ LOOK_AGAIN_S = 5.0
 def advance_rollout(rollout_id: int, *, now: datetime) -> None:
     """Start what is next, or end the rollout; nothing while it is paused, or enough runs are under way."""
     # Seen by others before anything is tallied: a run that ends from here on wakes it once more.
-    _put_off(rollout_id, now + timedelta(seconds=LOOK_AGAIN_S))
+    _put_off(rollout_id, now + timedelta(seconds=LOOK_AGAIN_S), is_woken=False)
     with transaction.atomic():
         rollout = (
             Rollout.objects.select_for_update(of=("self",))
@@ -44,8 +44,8 @@ def advance_rollout(rollout_id: int, *, now: datetime) -> None:
             _put_off(rollout_id, min(look_again_at, now + FURTHEST))
 
 
-def _put_off(rollout_id: int, until: datetime) -> None:
-    Rollout.objects.filter(pk=rollout_id, state__in=ACTIVE_ROLLOUT).update(due_at=until)
+def _put_off(rollout_id: int, until: datetime, **also: bool) -> None:
+    Rollout.objects.filter(pk=rollout_id, state__in=ACTIVE_ROLLOUT).update(due_at=until, **also)
 
 
 def _wake_successor(rollout_id: int) -> None:

@@ -22,10 +22,10 @@ def wake_run(run: Run, *, after_s: float = 0) -> None:
 def wake_rollout(rollout_id: int, *, now: datetime) -> None:
     """Have the rollout looked at, once for many runs that end in a burst: one look tallies all of them.
 
-    Called after the run's end is committed. Whoever looks puts `due_at` off before it tallies (`advance_rollout`): so
-    it either sees that end, or is found put off here.
+    Called after the run's end is committed. Whoever looks takes `is_woken` back before it tallies (`advance_rollout`):
+    so it either sees that end, or is woken here once more. A message that is lost leaves the rollout due.
     """
-    if Rollout.objects.filter(pk=rollout_id, due_at__gt=now).update(due_at=now):
+    if Rollout.objects.filter(pk=rollout_id, is_woken=False).update(is_woken=True, due_at=now):
         wake("conch.advance_rollout", rollout_id=rollout_id)
 
 

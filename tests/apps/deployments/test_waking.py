@@ -47,6 +47,13 @@ def test_servers_that_end_in_a_burst_wake_their_rollout_once(rows: FleetRows, no
     assert (first, is_due, later) == (1, True, 1)
 
 
+def test_a_run_that_ends_after_its_rollout_has_come_due_wakes_it_all_the_same(rows: FleetRows, now: datetime) -> None:
+    rollout = begun(rows, now, servers=2)
+    Rollout.objects.filter(pk=rollout.pk).update(due_at=now - timedelta(seconds=3))
+
+    assert end_some(rollout, 1) == 1
+
+
 def test_a_rollout_that_was_put_off_by_a_clock_ahead_is_woken(rows: FleetRows, now: datetime) -> None:
     rollout = begun(rows, now, servers=2)
     Rollout.objects.filter(pk=rollout.pk).update(due_at=now + timedelta(hours=1))
