@@ -78,8 +78,10 @@ def _measure(viewer: "_Viewer", asked: Asked) -> tuple[list[Figure], dict[str, A
 def _page(viewer: "_Viewer", asked: Asked, *, at: str) -> dict[str, float]:
     """One page that nobody has asked for yet."""
     asked.taken()
-    _, page_ms = viewer.board(at)
+    told, page_ms = viewer.board(at)
     took = [ms for _, ms in asked.taken()]
+    if not took:
+        raise RuntimeError(f"nothing was asked for this page: {told[:2_000].decode(errors='replace')}")
     return {"page_ms": round(page_ms, 1), "slowest_query_ms": round(max(took), 1), "queries": len(took)}
 
 

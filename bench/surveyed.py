@@ -20,8 +20,8 @@ from bench.crowd import grow
 from bench.crowd_sizes import Size
 
 # What a GET does not make a page of, what is meant to grow with what it holds (the export), and what only a version
-# that is not checked yet has (choosing).
-NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export", "choose"})
+# or an upload has that waits for somebody (choosing, numbering).
+NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export", "choose", "number_upload", "discard_version"})
 LISTS = frozenset(
     {
         "audit",
@@ -102,6 +102,7 @@ def _words(path: URLPattern) -> dict[str, Any]:
         "trial_id": Trial.objects.order_by("-pk")[0].pk,
         "ban_id": Ban.objects.order_by("-pk")[0].pk,
         "key": _upload().key,
+        "username": "admin",
         "token_id": ApiToken.objects.filter(revoked_at=None).order_by("pk")[0].pk,
     }
     return {word: words[word] for word in path.pattern.converters}
