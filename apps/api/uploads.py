@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
 
+from apps.common.hashing import Sha256
 from apps.registry.artifacts import STORE
 from apps.registry.errors import UploadTooLarge
 from apps.registry.services import Landed, Upload
@@ -28,12 +29,12 @@ class ReceivingHandler(TemporaryFileUploadHandler):
         # On the artifacts' own file system: a large upload must not fill the one of /tmp.
         Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
         self._limit_bytes = limit_bytes
-        self._sha256 = hashlib.sha256()
+        self._sha256 = Sha256()
         self._received_bytes = 0
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         """Begin the next file."""
-        self._sha256 = hashlib.sha256()
+        self._sha256 = Sha256()
         super().new_file(*args, **kwargs)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:

@@ -1,7 +1,6 @@
 """The artifact store: bytes received by streaming, addressed by SHA-256, sealed once checked. No database."""
 
 import errno
-import hashlib
 import os
 import secrets
 import shutil
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.common.disk import Disk, flush_directory
+from apps.common.hashing import Sha256
 from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmpty, UploadTooLarge
 
 # `receiving` is where the web server keeps a file while it still comes in; see FILE_UPLOAD_TEMP_DIR.
@@ -93,7 +93,7 @@ def _copy(store: Path, upload: Upload, target: Path, *, limit_bytes: int) -> Rec
 
 
 def _stream(upload: Upload, target: Path, *, limit_bytes: int) -> Received:
-    digest, size = hashlib.sha256(), 0
+    digest, size = Sha256(), 0
     with target.open("xb") as writer:
         for chunk in pieces(upload.chunks):
             size += len(chunk)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
+
+from apps.common.hashing import Sha256
 
 READ_BYTES = 1 << 20
 # What this process remembers of files that still grow; whoever finds nothing here reads the file again.
@@ -21,14 +23,14 @@ class _Memory:
     """How far a file was hashed by this process, by the file's name."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[int, Any]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[int, Sha256 | None]] = OrderedDict()
 
-    def take(self, name: str, *, at_bytes: int) -> Any:
+    def take(self, name: str, *, at_bytes: int) -> Sha256 | None:
         """The hash of the first `at_bytes`, None when it is not known here; it is forgotten."""
         size, known = self._kept.pop(name, (-1, None))
         return known if size == at_bytes else None
 
-    def keep(self, name: str, size_bytes: int, known: Any) -> None:
+    def keep(self, name: str, size_bytes: int, known: Sha256) -> None:
         """Remember it in place of the oldest one."""
         self._kept[name] = (size_bytes, known)
         while len(self._kept) > MOST_REMEMBERED:
@@ -44,7 +46,7 @@ class Growing:
     def __init__(self, path: Path, *, offset_bytes: int) -> None:
         self._path = path
         self.size_bytes = offset_bytes
-        self._sha256 = _memory.take(path.name, at_bytes=offset_bytes) or (None if offset_bytes else hashlib.sha256())
+        self._sha256 = _memory.take(path.name, at_bytes=offset_bytes) or (None if offset_bytes else Sha256())
         self._file = path.open("r+b", buffering=0)
         self._file.truncate(offset_bytes)
         self._file.seek(offset_bytes)
@@ -116,10 +118,10 @@ def digest_of(path: Path, *, size_bytes: int, on_progress: Callable[[], None]) -
     """The whole file's SHA-256: as it came in, or read again where another process received a part of it."""
     known = _memory.take(path.name, at_bytes=size_bytes)
     if known is None:
-        known = hashlib.sha256()
+        known = Sha256()
         with path.open("rb", buffering=0) as reader:
             while piece := reader.read(READ_BYTES):
                 known.update(piece)
                 on_progress()
     _memory.keep(path.name, size_bytes, known)
-    return str(known.hexdigest())
+    return known.hexdigest()
