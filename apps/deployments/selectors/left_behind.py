@@ -9,6 +9,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run
 from apps.deployments.selectors.bans import are_same
+from apps.deployments.selectors.rollouts import MOVES_NOTHING
 from apps.deployments.states import RolloutKind, RunDirection, RunState
 from apps.fleet.models import ObservedVersion, Server
 from apps.registry.models import Version
@@ -42,10 +43,8 @@ def left_behind() -> list[tuple[Placement, Server]]:
     ).filter(server__state="active", server__observation__is_reachable=True)
     found = {}
     for row in seen.select_related("server__observation", "server__environment"):
-        sought, seen_at = (
-            wanted.get((row.server.environment_id, row.model, row.version)),
-            row.server.observation.seen_at,
-        )
+        sought = wanted.get((row.server.environment_id, row.model, row.version))
+        seen_at = row.server.observation.seen_at
         is_meant = sought is not None and (sought.servers is None or row.server.name in sought.servers)
         if sought is not None and is_meant and seen_at is not None and seen_at > sought.quiet_since:
             found[sought.placement.pk, row.server_id] = (sought.placement, row.server)
@@ -82,7 +81,7 @@ def _alike(bans: list[Any]) -> Iterator[tuple[Any, int]]:
 def _rolled_back() -> Iterator[tuple[Key, _Sought]]:
     """What the last rollback of each placement went away from, on the servers that did not follow."""
     newest = PlacementChange.objects.filter(placement=OuterRef("placement"), what="done").order_by("-pk")
-    newest = newest.exclude(rollout__kind=RolloutKind.RETIRE)
+    newest = newest.exclude(rollout__kind__in=MOVES_NOTHING)
     last = Rollout.objects.filter(kind=RolloutKind.ROLLBACK, to_version=F("placement__active"))
     last = last.annotate(newest=Subquery(newest.values("rollout")[:1])).filter(pk=F("newest"))
     rollouts = list(_with_quiet(last.select_related(*_STANDS_ON)))

@@ -6,9 +6,11 @@ from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import services
-from apps.deployments.models import Rollout
-from apps.fleet.models import ObservedVersion, Server
-from tests.apps.deployments.test_rolling_back import PROD, ended, live, packed_anew
+from apps.deployments.models import Ban, Rollout
+from apps.deployments.services.history import keep_done
+from apps.fleet.models import Observation, ObservedVersion, Server
+from tests.apps.deployments.test_bans import packed_anew
+from tests.apps.deployments.test_rolling_back import PROD, ended, live
 from tests.factories.fleets import FleetRows
 
 
@@ -27,6 +29,14 @@ def followed(rollout: Rollout, *, ago: timedelta) -> None:
     at = timezone.now() - ago
     rollout.runs.update(state="succeeded", finished_at=at)
     Rollout.objects.filter(pk=rollout.pk).update(state="succeeded", finished_at=at, created_at=at)
+
+
+def back_again(rows: FleetRows, server: str) -> list[str]:
+    """The servers that follow once this one was seen again, with what it had."""
+    later = timezone.now() + timedelta(seconds=1)
+    Observation.objects.filter(server__name=server).update(is_reachable=True, at=later, seen_at=later)
+    begun = services.catch_up(now=later)
+    return [run.server.name for rollout in begun for run in rollout.runs.select_related("server")]
 
 
 def test_a_server_with_the_banned_bytes_under_another_number_follows_too(rows: FleetRows) -> None:
@@ -57,3 +67,43 @@ def test_a_server_that_follows_in_vain_is_asked_later_and_later(rows: FleetRows)
 
     assert too_early == []
     assert len(in_time) == 1
+
+
+def test_a_change_of_configuration_since_hides_nobody_who_was_left_behind(rows: FleetRows) -> None:
+    live(rows)
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+    ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
+    since = rows.rollout("digits", "prod", 1, 1, kind="reconfigure")
+
+    keep_done(since, standby=None, now=timezone.now())
+
+    assert back_again(rows, "prod-2") == ["prod-2"]
+
+
+def test_a_server_that_was_down_follows_a_rollback_that_bans_nothing(rows: FleetRows) -> None:
+    live(rows)
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+    rollout = ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
+
+    assert rollout.plan["left_out"] == ["prod-2"]
+    assert back_again(rows, "prod-2") == ["prod-2"]
+    assert not Ban.objects.exists()
+
+
+def test_a_server_that_failed_to_go_back_follows_and_one_that_went_back_is_left_alone(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False)
+    rollout.runs.filter(server__name="prod-2").update(state="failed", error={"code": "server_unreachable"})
+    ended(rollout)
+
+    assert back_again(rows, "prod-1") == []
+    assert back_again(rows, "prod-2") == ["prod-2"]
+
+
+def test_what_went_live_again_since_is_nothing_that_was_left_behind(rows: FleetRows) -> None:
+    live(rows)
+    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
+    ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
+    ended(services.promote(COMMAND, **PROD, version=2, confirm=["hold"], skip=["prod-2"]))
+
+    assert back_again(rows, "prod-2") == []

@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Placement, PlacementChange, Rollout
+from tests.apps.deployments.test_rolling_back import live
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import passed_shadow
 
@@ -152,3 +153,29 @@ def test_the_moments_of_a_model_are_its_last_changes_in_order(rows: FleetRows, l
     every = list(PlacementChange.objects.order_by("at", "pk").values_list("at", flat=True))
 
     assert selectors.change_moments("digits", limit=limit) == every[-limit:]
+
+
+def test_history_tells_what_was_live_and_what_was_coming_and_is_never_rewritten(rows: FleetRows) -> None:
+    rollout = services.promote(COMMAND, **PROD, version=2, reason="better")
+    run = rollout.runs.get(position=0)
+    services.note_change(run)
+    services.note_change(run)
+    services.roll_back(COMMAND, **PROD, reason="errors")
+    ended(rollout)
+
+    begun, back = PlacementChange.objects.order_by("pk")
+    versions = rows.versions
+    assert (begun.what, begun.active, begun.coming) == ("begun", versions["digits", 1], versions["digits", 2])
+    assert (back.what, back.active, back.coming) == ("put_back", versions["digits", 1], None)
+    assert (begun.reason, back.reason, back.actor) == ("better", "errors", "command line")
+    with pytest.raises(errors.HistoryIsAppendOnly):
+        back.save()
+
+
+def test_a_rollback_that_ended_is_in_the_history(rows: FleetRows) -> None:
+    live(rows)
+    rollout = ended(services.roll_back(COMMAND, **PROD, reason="slow"))
+
+    change = PlacementChange.objects.get(rollout=rollout)
+    assert (change.what, change.active, change.reason) == ("done", rows.versions["digits", 1], "slow")
+    assert Placement.objects.get().active == rows.versions["digits", 1]

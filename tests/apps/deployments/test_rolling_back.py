@@ -9,10 +9,10 @@ from django.utils import timezone
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
-from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Rollout, Run, StepRun
 from apps.deployments.services.turning import turn_back
 from apps.deployments.states import RunState
-from apps.fleet.models import Observation, Server
+from apps.fleet.models import Server
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import passed_shadow, went_live
 
@@ -87,68 +87,6 @@ def test_after_a_rollback_that_one_server_did_not_follow_the_next_goes_no_versio
         services.roll_back(COMMAND, **PROD, reason="slow")
 
 
-def back_again(rows: FleetRows, server: str) -> list[str]:
-    """The servers that follow once this one was seen again, with what it had."""
-    later = timezone.now() + timedelta(seconds=1)
-    Observation.objects.filter(server__name=server).update(is_reachable=True, at=later, seen_at=later)
-    begun = services.catch_up(now=later)
-    return [run.server.name for rollout in begun for run in rollout.runs.select_related("server")]
-
-
-def test_a_server_that_was_down_follows_a_rollback_that_bans_nothing(rows: FleetRows) -> None:
-    live(rows)
-    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
-    rollout = ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
-
-    assert rollout.plan["left_out"] == ["prod-2"]
-    assert back_again(rows, "prod-2") == ["prod-2"]
-    assert not Ban.objects.exists()
-
-
-def test_a_server_that_failed_to_go_back_follows_and_one_that_went_back_is_left_alone(rows: FleetRows) -> None:
-    live(rows)
-    rollout = services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False)
-    rollout.runs.filter(server__name="prod-2").update(state="failed", error={"code": "server_unreachable"})
-    ended(rollout)
-
-    assert back_again(rows, "prod-1") == []
-    assert back_again(rows, "prod-2") == ["prod-2"]
-
-
-def test_what_went_live_again_since_is_nothing_that_was_left_behind(rows: FleetRows) -> None:
-    live(rows)
-    Observation.objects.filter(server__name="prod-2").update(is_reachable=False)
-    ended(services.roll_back(COMMAND, **PROD, reason="clients are not ready", ban=False))
-    ended(services.promote(COMMAND, **PROD, version=2, confirm=["hold"], skip=["prod-2"]))
-
-    assert back_again(rows, "prod-2") == []
-
-
-def test_a_banned_version_is_refused_with_who_and_why_until_the_ban_is_lifted(rows: FleetRows) -> None:
-    live(rows)
-    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
-
-    with pytest.raises(errors.VersionBanned, match=r"by command line since .*: wrong labels") as refused:
-        services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
-    services.lift_ban(COMMAND, ban=refused.value.facts["ban"], reason="the labels were right")
-    rollout = services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
-
-    assert rollout.to_version == rows.versions["digits", 2]
-    lifted = Ban.objects.get()
-    assert (lifted.lifted_by, lifted.lift_reason) == ("command line", "the labels were right")
-
-
-def test_the_same_bytes_under_another_number_are_banned_too(rows: FleetRows) -> None:
-    live(rows)
-    again = rows.versions["digits", 3]
-    again.artifact, again.config = rows.versions["digits", 2].artifact, rows.versions["digits", 2].config
-    again.save()
-    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
-
-    with pytest.raises(errors.VersionBanned):
-        services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
-
-
 def test_what_is_rolled_back_is_not_kept_hot_below_a_higher_version(rows: FleetRows) -> None:
     went_live(rows, 1, before=2)
 
@@ -158,98 +96,6 @@ def test_what_is_rolled_back_is_not_kept_hot_below_a_higher_version(rows: FleetR
 
     assert sets == ({1, 2}, {2})
     assert selectors.get_placement("prod", "digits").standby is None
-
-
-def packed_anew(rows: FleetRows, number: int, *, like: int) -> None:
-    """Give a version the files of another, in an archive of its own."""
-    again, first = rows.versions["digits", number], rows.versions["digits", like]
-    assert again.artifact is not None
-    assert first.artifact is not None
-    again.artifact.files = [*first.artifact.files, {"path": "config.pbtxt", "size_bytes": 9, "sha256": str(number)}]
-    again.artifact.save()
-
-
-def test_the_same_files_in_another_archive_are_banned_too(rows: FleetRows) -> None:
-    live(rows)
-    packed_anew(rows, 3, like=2)
-    ended(services.roll_back(COMMAND, **PROD, reason="wrong labels"))
-
-    with pytest.raises(errors.VersionBanned, match="wrong labels"):
-        services.promote(COMMAND, **PROD, version=3, confirm=["hold"])
-
-
-def test_what_is_gone_back_to_is_not_banned_with_the_archive_that_it_came_in(rows: FleetRows) -> None:
-    live(rows)
-    packed_anew(rows, 1, like=2)
-
-    services.roll_back(COMMAND, **PROD, reason="the number matters to clients")
-
-    assert not Ban.objects.exists()
-
-
-def test_what_is_gone_back_to_is_never_banned_with_what_it_equals(rows: FleetRows) -> None:
-    live(rows)
-    one, two = rows.versions["digits", 1], rows.versions["digits", 2]
-    one.artifact, one.config = two.artifact, two.config
-    one.save()
-
-    services.roll_back(COMMAND, **PROD, reason="the number matters to clients")
-
-    assert not Ban.objects.exists()
-
-
-def test_a_rollback_can_leave_the_version_unbanned(rows: FleetRows) -> None:
-    live(rows)
-    services.roll_back(COMMAND, **PROD, reason="the clients are not ready", ban=False)
-
-    assert not Ban.objects.exists()
-
-
-def test_a_ban_is_lifted_once_and_with_a_reason(rows: FleetRows) -> None:
-    live(rows)
-    services.roll_back(COMMAND, **PROD, reason="slow")
-    ban = Ban.objects.get().pk
-
-    with pytest.raises(errors.ReasonMissing):
-        services.lift_ban(COMMAND, ban=ban, reason=" ")
-    services.lift_ban(COMMAND, ban=ban, reason="mended")
-    with pytest.raises(errors.BanLifted, match="command line"):
-        services.lift_ban(COMMAND, ban=ban, reason="mended")
-    with pytest.raises(errors.BanUnknown, match="4711"):
-        services.lift_ban(COMMAND, ban=4711, reason="mended")
-
-
-def test_a_held_placement_takes_no_promotion_until_that_is_confirmed(rows: FleetRows) -> None:
-    services.hold(COMMAND, **PROD, reason="incident")
-
-    with pytest.raises(errors.PlacementHeld, match="incident"):
-        services.promote(COMMAND, **PROD, version=2)
-    with pytest.raises(errors.PlacementHeld):
-        services.unload(COMMAND, **PROD, reason="not needed")
-    services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
-
-    assert selectors.get_placement("prod", "digits").held_at is None
-    assert audit.events(verb="unhold").count() == 1
-
-
-def test_letting_go_needs_a_hold_and_a_reason(rows: FleetRows) -> None:
-    with pytest.raises(errors.PlacementNotHeld):
-        services.unhold(COMMAND, **PROD, reason="over")
-    services.hold(COMMAND, **PROD, reason="incident")
-    with pytest.raises(errors.ReasonMissing):
-        services.unhold(COMMAND, **PROD, reason="")
-
-    assert services.unhold(COMMAND, **PROD, reason="over").held_at is None
-
-
-def test_a_hold_keeps_the_standby(rows: FleetRows) -> None:
-    live(rows)
-    late = timezone.now() + timedelta(days=1)
-    before = selectors.expired_standbys(late)
-
-    services.hold(COMMAND, **PROD, reason="incident")
-
-    assert (len(before), selectors.expired_standbys(late)) == (1, [])
 
 
 @pytest.mark.parametrize("to", [None, 1])
@@ -452,29 +298,3 @@ def test_a_failed_gate_rolls_back_holds_and_bans_by_itself(rows: FleetRows) -> N
 def _ended(rollout: Rollout) -> Rollout:
     Rollout.objects.filter(pk=rollout.pk).update(state="rolled_back")
     return rollout
-
-
-def test_history_tells_what_was_live_and_what_was_coming_and_is_never_rewritten(rows: FleetRows) -> None:
-    rollout = services.promote(COMMAND, **PROD, version=2, reason="better")
-    run = rollout.runs.get(position=0)
-    services.note_change(run)
-    services.note_change(run)
-    services.roll_back(COMMAND, **PROD, reason="errors")
-    ended(rollout)
-
-    begun, back = PlacementChange.objects.order_by("pk")
-    versions = rows.versions
-    assert (begun.what, begun.active, begun.coming) == ("begun", versions["digits", 1], versions["digits", 2])
-    assert (back.what, back.active, back.coming) == ("put_back", versions["digits", 1], None)
-    assert (begun.reason, back.reason, back.actor) == ("better", "errors", "command line")
-    with pytest.raises(errors.HistoryIsAppendOnly):
-        back.save()
-
-
-def test_a_rollback_that_ended_is_in_the_history(rows: FleetRows) -> None:
-    live(rows)
-    rollout = ended(services.roll_back(COMMAND, **PROD, reason="slow"))
-
-    change = PlacementChange.objects.get(rollout=rollout)
-    assert (change.what, change.active, change.reason) == ("done", rows.versions["digits", 1], "slow")
-    assert Placement.objects.get().active == rows.versions["digits", 1]
