@@ -1,5 +1,6 @@
 """Memory in the course of a run: read before a change, and asked before one more version is loaded."""
 
+from collections.abc import Collection
 from typing import Any
 
 from apps.common.text import as_size
@@ -20,15 +21,17 @@ MAKE_ROOM = "make_room"
 def note(context: Context) -> None:
     """Right before a load or unload is sent. Going back waits for nothing, so nothing is read there."""
     work = context.work
-    if work.run.direction != RunDirection.FORWARD or work.rollout.kind == RolloutKind.ROLLBACK:
+    if work.run.direction != RunDirection.FORWARD or work.rollout.is_going_back:
         return
     memory.begin(work.server, context.backend, now=context.now)
 
 
-def find_room(context: Context) -> Outcome | dict[str, Any]:
-    """What is known of the room for a promotion: a remark for people; or what to do first. MemoryShort without room."""
+def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, Any]:
+    """What is known of the room for a promotion: a remark for people; or what to do first. MemoryShort without room.
+
+    `ready` are the model's versions that serve there now.
+    """
     work, number = context.work, context.new.number
-    ready = context.ready_versions(work.model)
     if work.rollout.kind != RolloutKind.PROMOTE or (number in ready and "shadow" not in work.run.recipe):
         return {}
     kept = work.kept.number if work.kept and work.old else None

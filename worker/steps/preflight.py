@@ -33,7 +33,7 @@ def run(context: Context) -> Outcome:
     _refuse_unplaced(context, ready)
     free = work.home.free_bytes()
     _refuse_unfit(context, free)
-    room = _memory.find_room(context)
+    room = _memory.find_room(context, ready)
     if not isinstance(room, dict):
         return room
     return Done({"free_bytes": free, "loaded": sorted(ready), **room})

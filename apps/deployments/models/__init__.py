@@ -3,9 +3,9 @@
 from apps.deployments.models.drift import Drift
 from apps.deployments.models.going_back import Ban, PlacementChange
 from apps.deployments.models.memory import MemoryReading
+from apps.deployments.models.policies import EnvironmentPolicy
 from apps.deployments.models.releases import Release
 from apps.deployments.models.rollouts import (
-    EnvironmentPolicy,
     Judgement,
     Overlay,
     Placement,

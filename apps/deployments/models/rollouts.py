@@ -14,6 +14,7 @@ from apps.deployments.states import (
     ROLLOUT_MOVES,
     RUN_MOVES,
     STEP_MOVES,
+    RolloutKind,
     RolloutState,
     RunDirection,
     RunState,
@@ -21,23 +22,6 @@ from apps.deployments.states import (
 )
 from apps.fleet.models import Environment, Server
 from apps.registry.models import Model, Version
-
-
-class EnvironmentPolicy(models.Model):
-    """How promotions go in an environment, from `at` on. Never changed: the highest number is in force."""
-
-    environment = models.ForeignKey(Environment, on_delete=models.CASCADE, related_name="policies")
-    number = models.PositiveIntegerField()
-    document = models.JSONField()
-    reason = models.TextField(blank=True)
-    actor = models.CharField(max_length=200)
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["environment", "number"], name="one_policy_per_number")]
-
-    def __str__(self) -> str:
-        return f"policy {self.number} of {self.environment}"
 
 
 class Placement(models.Model):
@@ -155,6 +139,11 @@ class Rollout(models.Model):
     def goes_in_waves(self) -> bool:
         """Whether it waits for approval, bakes and gates, and can pause; all else goes to every server at once."""
         return self.kind in IN_WAVES and not self.plan.get("at_once")
+
+    @property
+    def is_going_back(self) -> bool:
+        """A rollback, or an overlay that is put back: it waits for nothing that goes forward."""
+        return self.kind == RolloutKind.ROLLBACK or bool(self.plan.get("at_once"))
 
     @property
     def time_to_restore_s(self) -> float | None:

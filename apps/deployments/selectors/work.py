@@ -13,7 +13,7 @@ from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
 from apps.deployments.selectors.changes import change_of, warmups_for
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
-from apps.deployments.states import IN_WAVES, RolloutKind, RunDirection, RunState, StepState
+from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
 from apps.fleet.repositories import Home, open_home
 from apps.registry import selectors as registry
@@ -106,8 +106,8 @@ class Work:
     @property
     def at_once(self) -> int:
         """On how many servers this rollout may be at the same time."""
-        servers, one_by_one = len(self.rollout.plan.get("servers", ())), self.rollout.kind in IN_WAVES
-        has_waves = one_by_one and self.rollout.release_id is None and self.run.direction == RunDirection.FORWARD
+        servers, is_forward = len(self.rollout.plan.get("servers", ())), self.run.direction == RunDirection.FORWARD
+        has_waves = self.rollout.goes_in_waves and self.rollout.release_id is None and is_forward
         return min(servers, self.policy.parallel) if has_waves else servers
 
     @property

@@ -6,7 +6,7 @@ from apps.common.dispatch import wake
 from apps.deployments.models import Rollout, Run
 from apps.deployments.selectors.releases import BARRIER
 from apps.deployments.selectors.rollouts import due_runs
-from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
+from apps.deployments.states import RunDirection, RunState, StepState
 
 # A message that is not taken up for so long is taken for lost: at least, and for each run that waits like this one.
 LOST_AFTER = timedelta(seconds=2)
@@ -15,7 +15,7 @@ TURN = timedelta(seconds=0.05)
 
 def wake_run(run: Run, *, after_s: float = 0) -> None:
     """Have the run walked. What goes forward stands behind: whoever goes back must not wait for it."""
-    is_going_back = run.direction == RunDirection.REVERT or run.rollout.kind == RolloutKind.ROLLBACK
+    is_going_back = run.direction == RunDirection.REVERT or run.rollout.is_going_back
     wake("conch.advance_run", after_s=after_s, is_behind=not is_going_back, run_id=run.pk)
 
 

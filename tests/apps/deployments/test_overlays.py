@@ -1,10 +1,13 @@
 """Changing the configuration of one environment: forward as a promotion goes, back as a rollback goes."""
 
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
+from apps.common import dispatch
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Overlay, Placement, Rollout
@@ -49,9 +52,23 @@ def test_an_overlay_goes_back_on_every_server_at_once_unapproved_and_in_a_freeze
     rollout = put_back()
 
     assert [(run.state, run.wave) for run in rollout.runs.all()] == [("running", 0), ("running", 0)]
+    assert {selectors.work(run.pk).at_once for run in rollout.runs.all()} == {2}
     assert {tuple(run.recipe) for run in rollout.runs.all()} == {("preflight", "reconfigure", "await_ready", "verify")}
     assert ended(rollout).state == "succeeded"
     assert selectors.get_placement("prod", "digits").overlay == rollout.to_overlay
+
+
+def test_one_that_goes_back_stands_behind_nothing(overlaid: FleetRows) -> None:
+    run = put_back().runs.earliest("pk")
+    now = timezone.now()
+    services.claim_run(run.pk, owner="me", now=now, lease_s=30)
+
+    with transaction.atomic():
+        services.release_run(run, owner="me", due_at=now, waiting_for="the server", after_s=1)
+        send = connection.run_on_commit[0][1]
+
+    assert isinstance(send, partial)
+    assert send.args[2] == dispatch.AT_ONCE
 
 
 def test_a_hold_neither_stops_it_nor_is_let_go_of(overlaid: FleetRows) -> None:
