@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
@@ -25,7 +25,7 @@ from apps.deployments.services.restoring import answered_at, note_restored
 from apps.deployments.services.superseding import start_late
 from apps.deployments.services.together import is_part, may_finish
 from apps.deployments.services.turning import turn_back_by_gate
-from apps.deployments.states import RolloutKind, RunDirection, RunState
+from apps.deployments.states import RunDirection, RunState
 from apps.metrics.verdicts import Standing
 from apps.serving.errors import ServerUnreachable
 
@@ -89,8 +89,7 @@ def _go_at_once(rollout: Rollout, tally: _Tally, now: datetime) -> None:
         _start(rollout, now, most=tally.runs)
     if tally.number(RunState.QUEUED, RunState.RUNNING):
         return
-    is_going_back = rollout.kind == RolloutKind.ROLLBACK or rollout.plan.get("at_once")
-    if is_going_back and not _has_gone_back(rollout, now):
+    if rollout.is_going_back and not _has_gone_back(rollout, now):
         return
     if tally.number(*_ENDED_BADLY) == tally.runs or settle(rollout, now):
         finish_forward(rollout, now)
@@ -128,21 +127,30 @@ def _on_failure(rollout: Rollout, policy: Policy, now: datetime) -> None:
 
 def _start(rollout: Rollout, now: datetime, *, most: int) -> None:
     """Begin the next runs of the wave, `most` at once: two statements, and a message for each."""
-    queued = rollout.runs.filter(direction=RunDirection.FORWARD, state=RunState.QUEUED, wave=rollout.wave)
-    next_ones = queued.order_by("position").values_list("pk", "server__cordoned_at", "has_changed_server")
-    found = list(next_ones[: max(most, 0)])
-    # One that is tried again has been changed: it is not left half done.
-    cordoned = [pk for pk, cordoned_at, is_changed in found if cordoned_at and not is_changed]
-    if cordoned and rollout.goes_in_waves:
-        leave_out(rollout, cordoned)
-        _start(rollout, now, most=most)
-        return
-    chosen = [pk for pk, *_ in found]
+    chosen = _next_ones(rollout, most=most)
     if not chosen:
         return
     move_all(Run.objects.filter(pk__in=chosen), RunState.RUNNING, started_at=now, due_at=now, woken_at=now)
     for pk in chosen:
-        wake("conch.advance_run", run_id=pk, is_behind=rollout.kind != RolloutKind.ROLLBACK)
+        wake("conch.advance_run", run_id=pk, is_behind=not rollout.is_going_back)
+
+
+def _next_ones(rollout: Rollout, *, most: int) -> list[int]:
+    """The runs whose turn it is. A server that was cordoned before its turn is left out, and the one after it comes.
+
+    One that is tried again has begun: it is not left half done.
+    """
+    if most <= 0:
+        return []
+    queued = rollout.runs.filter(direction=RunDirection.FORWARD, state=RunState.QUEUED, wave=rollout.wave)
+    in_turn = queued.order_by("position").values_list("pk", "position", "server__cordoned_at", "started_at")
+    found = list(in_turn[:most])
+    is_out = Q(server__cordoned_at__isnull=False, started_at__isnull=True)
+    if rollout.goes_in_waves and any(cordoned_at and not started_at for *_, cordoned_at, started_at in found):
+        found = list(in_turn.exclude(is_out)[:most])
+        passed = queued.filter(is_out, position__lt=found[-1][1]) if len(found) == most else queued.filter(is_out)
+        leave_out(rollout, list(passed.values_list("pk", flat=True)))
+    return [pk for pk, *_ in found]
 
 
 def _see_to_judging(rollout: Rollout, policy: Policy, tally: _Tally, now: datetime) -> None:

@@ -37,8 +37,12 @@ def supersede(moving: Rollout, *, why: str, now: datetime) -> set[int]:
 
 
 def start_late(rollout: Rollout, *, now: datetime) -> bool:
-    """Start the runs that had to wait for a worker; True when none is left to start."""
-    late = rollout.plan.get("late", {})
+    """Start the runs that had to wait for a worker; True when none is left to start.
+
+    A server that was left out since (`leaving_out`) has no run any more, and gets none again.
+    """
+    left_out = rollout.plan.get("left_out", ())
+    late = {name: recipe for name, recipe in rollout.plan.get("late", {}).items() if name not in left_out}
     servers = Server.objects.filter(name__in=late).exclude(runs__rollout=rollout) if late else []
     busy = set(
         Run.objects.filter(model=rollout.placement.model_id, state__in=ACTIVE_RUN).values_list("server_id", flat=True)

@@ -60,9 +60,10 @@ def test_a_server_cordoned_in_its_turn_is_brought_to_the_end(rows: FleetRows) ->
     }
 
 
-def test_a_server_that_is_tried_again_is_not_left_half_changed(rows: FleetRows) -> None:
+@pytest.mark.parametrize("has_changed", [True, False])
+def test_a_server_that_is_tried_again_is_not_left_half_done(rows: FleetRows, *, has_changed: bool) -> None:
     rollout = begun(rows)
-    rollout.runs.filter(state="running").update(state="queued", has_changed_server=True)
+    rollout.runs.filter(state="running").update(state="queued", has_changed_server=has_changed)
 
     cordon("prod-1")
     services.advance_rollout(rollout.pk, now=timezone.now())
@@ -79,3 +80,29 @@ def test_a_promotion_whose_every_server_is_cordoned_before_its_turn_does_not_suc
 
     assert (told.state, told.error["code"]) == ("rolled_back", "no_servers")
     assert selectors.get_placement("prod", "digits").active == rows.versions["digits", 1]
+
+
+def test_all_that_are_cordoned_before_the_next_one_are_left_out_in_one_look(rows: FleetRows) -> None:
+    for name in ("prod-3", "prod-4", "prod-5"):
+        rows.server(name, "prod")
+    rollout = begun(rows)
+
+    cordon("prod-2", "prod-3", "prod-5")
+    told = advance(rollout)
+
+    (event,) = audit.events(verb="leave_out")
+    assert event.detail["servers"] == ["prod-2", "prod-3"]
+    assert told.runs.get(state="running").server.name == "prod-4"
+    assert told.runs.get(server__name="prod-5").state == "queued"
+
+
+def test_a_server_that_had_to_wait_for_a_worker_is_left_out_once(rows: FleetRows) -> None:
+    rollout = begun(rows)
+    late = {"prod-2": rollout.runs.get(server__name="prod-2").recipe}
+    Rollout.objects.filter(pk=rollout.pk).update(plan={**rollout.plan, "late": late})
+
+    cordon("prod-2")
+    told = advance(rollout, times=4)
+
+    assert (told.state, told.plan["left_out"]) == ("succeeded", ["prod-2"])
+    assert audit.events(verb="leave_out").count() == 1
