@@ -46,10 +46,15 @@ def load_once(
         with _neighbours.watched(context):
             context.load(model, config, versions=versions)
     except LoadPending:
-        if context.patience_s < PATIENCE_S:
-            context.remember(let_go_at_s=context.seconds_in_step())
+        if early := let_go(context):
+            context.remember(**early)
         return _patience(context, model, number)
     return None
+
+
+def let_go(context: Context) -> dict[str, float]:
+    """What to remember of a call that gave up: when, where that was early, because others waited for its thread."""
+    return {"let_go_at_s": context.seconds_in_step()} if context.patience_s < PATIENCE_S else {}
 
 
 def _is_busy(entries: Mapping[int, IndexEntry]) -> bool:

@@ -4,10 +4,9 @@ from collections.abc import Collection
 
 from apps.deployments import services
 from apps.deployments.states import RolloutKind
-from apps.serving.errors import LoadStuck
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Wait
-from worker.steps import _neighbours
+from worker.steps import _applying, _neighbours
 from worker.steps._switching import load_set
 
 
@@ -35,17 +34,12 @@ def run(context: Context) -> Outcome:
 
 def _still_under_another(context: Context, versions: Collection[int]) -> Wait | None:
     """A heal may load what is up under another configuration: the index says READY before that load is done."""
-    work, new = context.work, context.new
     if context.recall("was_up") is None:
-        context.remember(was_up=context.ready_versions(work.model) == set(versions))
-    if not (context.recall("sent") and context.recall("was_up")):
+        context.remember(was_up=context.ready_versions(context.work.model) == set(versions))
+    is_sent = context.recall("sent") and context.recall("was_up")
+    if not is_sent or _applying.is_applied(context, was={}):
         return None
-    running = context.backend.configuration(work.model, new.number)
-    if work.config_format.is_applied(running, was={}, wanted=new.config):
-        return None
-    if context.seconds_in_step() > work.load_deadline_s:
-        raise LoadStuck(
-            f"{work.server.name}: {work.model} has not taken its configuration for over {work.load_deadline_s} s; "
-            "it still serves under the one before"
-        )
-    return Wait(0.5, f"{work.server.name} brings {work.model} up under another configuration")
+    if not _applying.is_unheard(context):
+        return _applying.patience(context)
+    context.remember(sent=False, is_sent_again=True)
+    return None
