@@ -49,8 +49,8 @@ def measure(reading_id: int, *, now: datetime) -> None:
     reading = selectors.get_reading(reading_id)
     if reading is None:
         return
-    backend = connecting.connect(reading.server)
     try:
+        backend = connecting.connect(reading.server)
         index = backend.index()
     except ControlPlaneError as error:
         services.give_up_reading(reading, why=printable(error.message, limit=300), now=now)

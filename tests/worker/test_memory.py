@@ -160,3 +160,18 @@ def test_memory_that_does_not_come_back_is_a_leak_until_the_restart(make_carded:
 
     assert [(one.model, one.version, one.missing_bytes) for one in leaking] == [("heavy", 1, EACH)]
     assert selectors.server_memory(fleet.get_server("prod-1")).leaks == ()
+
+
+def test_a_reading_of_a_server_whose_key_cannot_be_opened_any_more_is_given_up(
+    make_carded: Callable[..., World],
+) -> None:
+    make_carded(9)
+    server = fleet.get_server("prod-1")
+    services.begin_reading(server, devices=(), loaded=(), now=timezone.now())
+    Server.objects.filter(pk=server.pk).update(sealed_control_value="sealed under another secret")
+
+    at_rest()
+
+    (given_up,) = MemoryReading.objects.all()
+    assert given_up.ended_at is not None
+    assert given_up.remark == "prod-1: its control key cannot be opened"

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from apps.deployments.memory import SETTLES_IN_S, Action, Change, Fit, Taken, devices_of, expected, judge, leaked, taken
 from apps.deployments.models import MemoryReading, Placement, Run
@@ -80,13 +81,15 @@ def get_reading(pk: int) -> MemoryReading | None:
 def expectations(model: str, numbers: Collection[int]) -> Expectations:
     """What each of these versions takes, where its own readings tell. One query."""
     rows = MemoryReading.objects.filter(model=model, version__in=numbers, ended_at__isnull=False)
+    # Of each by itself: a version that a thousand servers have just loaded must not hide what is known of another.
+    latest = Window(RowNumber(), partition_by=F("version"), order_by=F("began_at").desc())
     changes: dict[int, list[Change]] = defaultdict(list)
-    for row in rows.order_by("-began_at")[: READINGS * max(len(numbers), 1)]:
+    for row in rows.annotate(age=latest).filter(age__lte=READINGS).order_by("-began_at"):
         changes[row.version].append(_change(row))
     found: dict[tuple[int, MemoryKind], Taken] = {}
     for number, of_version in changes.items():
         for kind in MemoryKind:
-            told = expected(of_version[:READINGS], kind)
+            told = expected(of_version, kind)
             if told is not None:
                 found[number, kind] = told
     return found

@@ -219,3 +219,14 @@ def test_a_reading_is_not_due_while_a_rollout_works_on_its_server(rows: FleetRow
 
     assert busy == just_done == []
     assert len(selectors.due_readings(now + timedelta(seconds=5))) == 1
+
+
+def test_what_a_thousand_servers_have_just_loaded_does_not_hide_what_is_known_of_another(rows: FleetRows) -> None:
+    server, an_hour_ago = rows.servers["prod-1"], timezone.now() - timedelta(hours=1)
+    reading(server, "digits", 2, before=GIB, after=3 * GIB, at=an_hour_ago)
+    for _ in range(24):
+        reading(server, "digits", 1, before=GIB, after=2 * GIB)
+
+    found = selectors.expectations("digits", {1, 2})
+
+    assert found == {(1, GPU): Taken(GPU, GIB), (2, GPU): Taken(GPU, 2 * GIB)}
