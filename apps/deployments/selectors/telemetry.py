@@ -4,22 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db.models import (
-    Count,
-    DurationField,
-    Exists,
-    ExpressionWrapper,
-    F,
-    Min,
-    OuterRef,
-    Q,
-    QuerySet,
-    Sum,
-)
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
 
 from apps.deployments.models import Placement, Probe, Rollout, RolloutTally, Run
 from apps.deployments.states import ACTIVE_ROLLOUT, RunState
 
+# What was asked, and what it is called.
+_PROBED = ("placement", "server", "version")
+_PROBED_BY = ("placement__environment__name", "server__name", "placement__model__name")
 BUCKETS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 
 
@@ -110,13 +102,24 @@ def failed_probes(now: datetime) -> list[tuple[str, str, str]]:
 
     Of the last day: what was asked longer ago says nothing of today.
     """
-    newer = Probe.objects.filter(
-        placement=OuterRef("placement"), server=OuterRef("server"), version=OuterRef("version"), at__gt=OuterRef("at")
-    )
     is_desired = Q(version=F("placement__active__number")) | Q(version=F("placement__standby__number"))
     failed = Probe.objects.filter(is_desired, has_passed=False, at__gte=now - timedelta(days=1), server__state="active")
-    by = ("placement__environment__name", "server__name", "placement__model__name")
-    return list(failed.exclude(Exists(newer.filter(has_passed=True))).values_list(*by).distinct().order_by(*by))
+    # Counted together first: what fails for hours has a row for each time, and none of them is looked up by itself.
+    found = failed.order_by().values_list(*_PROBED, *_PROBED_BY).annotate(last=Max("at"))
+    last_failed = {tuple(row[:3]): row[3:] for row in found}
+    if not last_failed:
+        return []
+    placements, servers, _ = (set(column) for column in zip(*last_failed, strict=True))
+    since = min(at for *_, at in last_failed.values())
+    passed = Probe.objects.filter(has_passed=True, placement__in=placements, server__in=servers, at__gte=since)
+    last_passed = {tuple(row[:3]): row[3] for row in passed.order_by().values_list(*_PROBED).annotate(last=Max("at"))}
+    return sorted(
+        {
+            (environment, server, model)
+            for probed, (environment, server, model, at) in last_failed.items()
+            if last_passed.get(probed, at) <= at
+        }
+    )
 
 
 def lag_s(now: datetime) -> float:

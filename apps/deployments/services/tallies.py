@@ -17,13 +17,14 @@ SETTLED_AFTER = timedelta(hours=1)
 @transaction.atomic
 def tally_ended(now: datetime) -> int:
     """Count the rollouts up to the last before which none moves; how many came to the tallies."""
-    list(RolloutTally.objects.select_for_update().order_by("pk"))
+    # One at a time, the first time too, when there is no tally yet to hold.
+    homes = Environment.objects.select_for_update(no_key=True).order_by("pk")
+    environments = dict(homes.values_list("name", "pk"))
     kept, before_id = tallies()
     upto_id = _settled_id(now)
     fresh = ended(Q(pk__gt=before_id, pk__lte=upto_id))
     if not fresh:
         return 0
-    environments = dict(Environment.objects.values_list("name", "pk"))
     for one in merged([*kept, *fresh]):
         RolloutTally.objects.update_or_create(
             environment_id=environments[one.environment],
