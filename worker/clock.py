@@ -109,10 +109,11 @@ def _warm_ups(placement: Any) -> Iterator[_WarmUp]:
 
 def _of_version(placement: Any, version: Any, servers: list[Any]) -> Iterator[_WarmUp]:
     fit, _ = fitting.split(registry.samples(placement.model.name), version)
+    # Made once for all servers of a kind: samples can be large, and there may be a thousand servers.
+    requests = {kind: _requests(version, kind, fit[:MOST_SAMPLES]) for kind in {server.kind for server in servers}}
     for server in servers:
-        requests = _requests(version, server.kind, fit[:MOST_SAMPLES])
-        if requests:
-            yield _WarmUp(placement, server, version.number, requests)
+        if requests[server.kind]:
+            yield _WarmUp(placement, server, version.number, requests[server.kind])
 
 
 def _requests(version: Any, kind: str, fit: list[Any]) -> list[list[Tensor]]:

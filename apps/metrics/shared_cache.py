@@ -10,6 +10,8 @@ from redis.exceptions import RedisError
 from apps.metrics.continuing import Known
 
 CACHE_REST_S = 10.0
+# Changes with what is kept: a process of another release must not be given what it cannot read.
+_PREFIX = "known"
 _log = logging.getLogger(__name__)
 
 
@@ -21,12 +23,12 @@ class SharedCache:
 
     def get(self, key: str) -> Known | None:
         """What another process was told, if anything."""
-        found = self._try(lambda: cache.get(f"chart:{key}"))
+        found = self._try(lambda: cache.get(f"{_PREFIX}:{key}"))
         return found if isinstance(found, Known) else None
 
     def put(self, key: str, known: Known, *, keep_s: int) -> None:
         """Let the other processes know."""
-        self._try(lambda: cache.set(f"chart:{key}", known, keep_s))
+        self._try(lambda: cache.set(f"{_PREFIX}:{key}", known, keep_s))
 
     def _try(self, use: Callable[[], object]) -> object:
         if monotonic() < self._rests_until:
