@@ -36,11 +36,11 @@ class RolloutResume(ApiView):
         takes=ReasonShape,
         gives=RolloutShape,
         status=202,
-        errors=[errors.RolloutUnknown, errors.RolloutNotPaused, errors.ReasonMissing],
+        errors=[errors.RolloutUnknown, errors.RolloutNotPaused, errors.PromotionsFrozen, errors.ReasonMissing],
     )
     @idempotent()
     def post(self, request: Request, rollout_id: int) -> Response:
-        """A wave that was baking bakes once more, from now on."""
+        """A wave that was baking bakes once more, from now on; in a freeze it waits on."""
         rollout = services.resume(self.actor(), rollout=rollout_id, **asked(ReasonShape, request))
         return self.started(self.shape(RolloutShape, rollout))
 
@@ -77,7 +77,7 @@ class RolloutRetry(ApiView):
         takes=RunRetry,
         gives=RolloutShape,
         status=202,
-        errors=[errors.RolloutUnknown, errors.RunNotRetryable, errors.ReasonMissing],
+        errors=[errors.RolloutUnknown, errors.RunNotRetryable, errors.PromotionsFrozen, errors.ReasonMissing],
     )
     @idempotent()
     def post(self, request: Request, rollout_id: int) -> Response:

@@ -153,7 +153,12 @@ class ReleaseResumption(ApiView):
         takes=ReasonShape,
         gives=ReleaseShape,
         status=202,
-        errors=[errors.ReleaseUnknown, errors.ReleaseStandsElsewhere, errors.ReasonMissing],
+        errors=[
+            errors.ReleaseUnknown,
+            errors.ReleaseStandsElsewhere,
+            errors.PromotionsFrozen,
+            errors.ReasonMissing,
+        ],
     )
     @idempotent()
     def post(self, request: Request, release_id: int) -> Response:
