@@ -1,16 +1,15 @@
-"""Servers as people see them: a line in a list, and desired beside observed."""
+"""Servers as people see them: a line in a list, and a page with all that is known of one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from apps.common.names import SHADOW_SUFFIX
-from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
+from apps.common.text import SHOWN_CHARS, printable
 from apps.console.shown.links import link
-from apps.console.shown.state import OBSERVED, SERVER, Chip, Problem, chip, problem
+from apps.console.shown.served import VersionRow, explained, version_rows
+from apps.console.shown.state import SERVER, Chip, Problem, chip, problem
 from apps.console.shown.words import listed
-from apps.serving import backends
 
 if TYPE_CHECKING:
     from apps.deployments.models import Drift, Placement
@@ -45,24 +44,6 @@ class ServerLine:
     reason: str
     server_version: str
     is_moving: bool
-
-
-@dataclass(frozen=True, slots=True)
-class VersionRow:
-    """One model version on a server: what is wanted beside what was seen."""
-
-    model: str
-    model_url: str
-    version: int
-    version_url: str
-    desired: Chip
-    observed: Chip
-    verdict: Chip
-    reason: str
-    since: datetime | None
-    meaning: str = ""
-    hint: str = ""
-    back_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +139,7 @@ def server_page(
 ) -> ServerPage:
     """Everything about one server; of its rows the first `most_rows`, or all."""
     seen = list(observed)
-    rows = tuple(_rows(seen, placements, server.environment.name))
+    rows = tuple(version_rows(seen, placements, server.environment.name))
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
@@ -171,7 +152,7 @@ def server_page(
             found=tuple(_found(finding)),
             extensions=", ".join(map(str, observation.extensions)) if observation else "",
         ),
-        rows=tuple(_explained(row, server.kind) for row in rows[:most_rows]),
+        rows=tuple(explained(row, server.kind) for row in rows[:most_rows]),
         more_rows=len(rows) - len(rows[:most_rows]),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
@@ -196,9 +177,7 @@ def _not_ready(server: "Server", seen: Sequence["ObservedVersion"]) -> Problem |
         return None
     failed = listed([f"{row.model} {row.version}" for row in seen if row.state != "READY" and _has_failed(row.reason)])
     why = f"a load of {failed} failed" if failed else "a load failed, and its model is not in the index any more"
-    cure = (
-        f"A good load of the same name and number ({failed})" if failed else "A good load of the same name and number"
-    )
+    cure = f"A good load of the same name and number{f' ({failed})' if failed else ''}"
     return Problem(
         "server_not_ready",
         f"{server.name} answers 400 at /v2/health/ready though it loads nothing: {why}. Whatever asks there, such as a "
@@ -248,59 +227,3 @@ def _found(finding: Mapping[str, Any]) -> Iterable[str]:
             yield f"{len(value)} {name}" if value else f"no {name}"
         elif value not in (None, "", {}):
             yield f"{name.replace('_', ' ')} {printable(str(value), limit=80)}"
-
-
-def _rows(
-    observed: Sequence["ObservedVersion"], placements: Iterable["Placement"], environment: str
-) -> Iterable[VersionRow]:
-    wanted: dict[tuple[str, int], str] = {}
-    for placement in placements:
-        for version, role in ((placement.active, "active"), (placement.standby, "standby")):
-            if version is not None:
-                wanted[placement.model.name, version.number] = role
-    seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
-    known = {model for model, _ in wanted}
-    rows = [
-        _row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known, environment=environment)
-        for key in {*wanted, *seen}
-    ]
-    yield from sorted(rows, key=lambda row: (row.verdict.tone != "bad", row.model, row.version))
-
-
-def _row(
-    key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool, environment: str
-) -> VersionRow:
-    model, version = key
-    state = seen.state if seen else ""
-    return VersionRow(
-        model=model,
-        model_url=link("model", model) if is_known else "",
-        version=version,
-        version_url=link("version", model, version) if is_known else "",
-        desired=_desired(role),
-        observed=chip(OBSERVED, state) if state else Chip("–", "mute", "not in the server's index"),
-        verdict=_verdict(role, state, is_known=is_known),
-        reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
-        since=seen.since if seen else None,
-        back_url=link("roll_back", model, environment) if role == "active" else "",
-    )
-
-
-def _explained(row: VersionRow, kind: str) -> VersionRow:
-    """With what the server's words mean and the way out, where they are of a known kind."""
-    found = backends.get(kind).CONFIG.explain(row.reason) if row.reason and row.observed.tone != "ok" else None
-    return replace(row, meaning=found.meaning, hint=found.hint) if found else row
-
-
-def _desired(role: str) -> Chip:
-    if role == "active":
-        return Chip("active", "ok")
-    return Chip("+ standby", "warm") if role == "standby" else Chip("–", "mute", "not wanted here")
-
-
-def _verdict(role: str, state: str, *, is_known: bool) -> Chip:
-    if role:
-        return Chip("as desired", "ok") if state == "READY" else Chip("! drift", "bad", "wanted here, not ready")
-    if state == "READY":
-        return Chip("! extra", "bad", "loaded, not wanted") if is_known else Chip("not Conch's", "wait")
-    return Chip("off", "mute")

@@ -1,0 +1,91 @@
+"""What a server should serve beside what it was last seen to serve."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from apps.common.names import SHADOW_SUFFIX
+from apps.common.text import KEPT_CHARS, printable
+from apps.console.shown.links import link
+from apps.console.shown.state import OBSERVED, Chip, chip
+from apps.serving import backends
+
+if TYPE_CHECKING:
+    from apps.deployments.models import Placement
+    from apps.fleet.models import ObservedVersion
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One model version on a server: what is wanted beside what was seen."""
+
+    model: str
+    model_url: str
+    version: int
+    version_url: str
+    desired: Chip
+    observed: Chip
+    verdict: Chip
+    reason: str
+    since: datetime | None
+    meaning: str = ""
+    hint: str = ""
+    back_url: str = ""
+
+
+def version_rows(
+    observed: Sequence["ObservedVersion"], placements: Iterable["Placement"], environment: str
+) -> Iterable[VersionRow]:
+    """Every version that is wanted there or was seen there, what is wrong first."""
+    wanted: dict[tuple[str, int], str] = {}
+    for placement in placements:
+        for version, role in ((placement.active, "active"), (placement.standby, "standby")):
+            if version is not None:
+                wanted[placement.model.name, version.number] = role
+    seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
+    known = {model for model, _ in wanted}
+    rows = [
+        _row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known, environment=environment)
+        for key in {*wanted, *seen}
+    ]
+    yield from sorted(rows, key=lambda row: (row.verdict.tone != "bad", row.model, row.version))
+
+
+def _row(
+    key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool, environment: str
+) -> VersionRow:
+    model, version = key
+    state = seen.state if seen else ""
+    return VersionRow(
+        model=model,
+        model_url=link("model", model) if is_known else "",
+        version=version,
+        version_url=link("version", model, version) if is_known else "",
+        desired=_desired(role),
+        observed=chip(OBSERVED, state) if state else Chip("–", "mute", "not in the server's index"),
+        verdict=_verdict(role, state, is_known=is_known),
+        reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
+        since=seen.since if seen else None,
+        back_url=link("roll_back", model, environment) if role == "active" else "",
+    )
+
+
+def explained(row: VersionRow, kind: str) -> VersionRow:
+    """With what the server's words mean and the way out, where they are of a known kind."""
+    found = backends.get(kind).CONFIG.explain(row.reason) if row.reason and row.observed.tone != "ok" else None
+    return replace(row, meaning=found.meaning, hint=found.hint) if found else row
+
+
+def _desired(role: str) -> Chip:
+    if role == "active":
+        return Chip("active", "ok")
+    return Chip("+ standby", "warm") if role == "standby" else Chip("–", "mute", "not wanted here")
+
+
+def _verdict(role: str, state: str, *, is_known: bool) -> Chip:
+    if role:
+        return Chip("as desired", "ok") if state == "READY" else Chip("! drift", "bad", "wanted here, not ready")
+    if state == "READY":
+        return Chip("! extra", "bad", "loaded, not wanted") if is_known else Chip("not Conch's", "wait")
+    return Chip("off", "mute")
