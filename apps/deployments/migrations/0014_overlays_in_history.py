@@ -24,6 +24,8 @@ def keep_overlays(apps, schema_editor):
                 "reason": rollout.reason,
             },
         )
+    # What was written is looked at now: PostgreSQL makes no index, as the new column's is, while checks are pending.
+    schema_editor.connection.check_constraints()
 
 
 class Migration(migrations.Migration):
