@@ -31,6 +31,7 @@ VERBS: Mapping[str, Role] = {
     "add_large_version": ADMIN,
     "archive_version": OPERATOR,
     "point_alias": OPERATOR,
+    "remove_alias": OPERATOR,
     "add_sample": OPERATOR,
     "remove_sample": OPERATOR,
     "promote": OPERATOR,

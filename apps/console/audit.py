@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.dateparse import parse_date
 
+from apps.access.verbs import LOOKING, VERBS
 from apps.audit import selectors as audit
 from apps.console.door import page
 from apps.fleet import selectors as fleet
@@ -32,6 +33,28 @@ COLUMNS = (
     "reason",
     "detail",
 )
+# Events that no verb of a person stands for.
+BY_ITSELF = (
+    "ban_version",
+    "begin_release",
+    "capture_failed",
+    "capture_golden",
+    "choose_version",
+    "discard_upload",
+    "go_on_unjudged",
+    "part_unwell",
+    "part_well",
+    "remove_version_bytes",
+    "run_rerouted",
+    "server_active",
+    "server_back",
+    "server_refused",
+    "server_restarted",
+    "server_unreachable",
+    "uncordon_server",
+    "version_fetched",
+    "version_rejected",
+)
 FILTERS = ("actor", "verb", "subject", "environment", "model")
 
 
@@ -46,9 +69,15 @@ def events(request: HttpRequest) -> HttpResponse:
         section="audit",
         rows=rows,
         asked=request.GET,
+        verbs=_verbs(request.GET.get("verb", "")),
         environments=[one.name for one in fleet.environments()],
         query=query.urlencode(),
     )
+
+
+def _verbs(asked: str) -> list[str]:
+    """What can be chosen: what people do, what Conch does by itself, and whatever the address asks for."""
+    return sorted({*VERBS, *BY_ITSELF, *filter(None, [asked.strip()])} - LOOKING)
 
 
 def export(request: HttpRequest) -> StreamingHttpResponse:

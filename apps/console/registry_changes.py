@@ -237,5 +237,26 @@ def point_alias(request: HttpRequest, name: str) -> HttpResponse:
     return ask(request, question, form, act, section="models")
 
 
+def remove_alias(request: HttpRequest, name: str, alias: str) -> HttpResponse:
+    """Take a name away."""
+    pointed = registry.get_alias(name, alias)
+    question = Question(
+        f"Take the alias {alias} of {name} away",
+        f"Take {alias} away",
+        _page(name),
+        consequences=(
+            f"{alias} is version {pointed.version.number} now; whoever looks it up finds nothing from then on.",
+        ),
+        is_dangerous=True,
+    )
+
+    def act(_: Mapping[str, Any]) -> str:
+        services.remove_alias(actor(request), model=name, alias=alias)
+        return _page(name)
+
+    form = ReasonlessForm(request.POST if request.method == "POST" else None)
+    return ask(request, question, form, act, section="models")
+
+
 def _page(name: str) -> str:
     return reverse("console:model", args=[name])

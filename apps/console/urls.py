@@ -59,6 +59,7 @@ urlpatterns = [
     page("models/<str:name>/samples/add/", samples.add_sample, "add_sample"),
     page("models/<str:name>/samples/<str:sample>/remove/", samples.remove_sample, "remove_sample"),
     page("models/<str:name>/alias/", change_registry.point_alias, "point_alias"),
+    page("models/<str:name>/alias/<str:alias>/remove/", change_registry.remove_alias, "remove_alias"),
     page("models/<str:name>/versions/<int:number>/", registry.version, "version"),
     page("models/<str:name>/versions/<int:number>/choose/", change_registry.choose_version, "choose"),
     page("models/<str:name>/versions/<int:number>/discard/", change_registry.discard_version, "discard_version"),

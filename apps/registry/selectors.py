@@ -14,6 +14,7 @@ from apps.common.due import is_due, is_free
 from apps.registry import fitting
 from apps.registry.comparison import Comparison, compare
 from apps.registry.errors import (
+    AliasUnknown,
     ArtifactUnknown,
     ModelUnknown,
     SampleUnknown,
@@ -124,6 +125,14 @@ def next_number(model: Model) -> int:
     """One above the highest number ever used, rejected ones too: a number tells one story."""
     highest = Version.objects.filter(model=model).aggregate(highest=Max("number"))["highest"]
     return (highest or 0) + 1
+
+
+def get_alias(model_name: str, name: str) -> Alias:
+    """The model's alias with its version, or AliasUnknown."""
+    found = aliases(model_name).filter(name=name).first()
+    if found is None:
+        raise AliasUnknown(f"{model_name[:128]} has no alias {name[:128]!r}")
+    return found
 
 
 def aliases(model_name: str) -> QuerySet[Alias]:

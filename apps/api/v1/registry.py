@@ -74,3 +74,8 @@ class Alias(ApiView):
         """At a version of the model; it is made when it is new."""
         wanted = asked(AliasTarget, request)
         return Response(self.shape(AliasShape, services.point_alias(self.actor(), model=name, alias=alias, **wanted)))
+
+    @described("Take an alias away", gives=ModelShape, errors=[errors.ModelUnknown, errors.AliasUnknown])
+    def delete(self, request: Request, name: str, alias: str) -> Response:
+        """The version it pointed at stays."""
+        return Response(self.shape(ModelShape, services.remove_alias(self.actor(), model=name, alias=alias)))

@@ -4,8 +4,31 @@ from functools import lru_cache
 
 from django.urls import reverse
 
+# Kinds of subjects that stand in a list, without a page of their own.
+PLACES = {
+    "environment": "environments",
+    "repository": "environments",
+    "token": "tokens",
+    "user": "people",
+    "part": "fleet",
+}
+
 
 @lru_cache(maxsize=16_384)
 def link(view: str, *args: str | int) -> str:
     """The address of a console page."""
     return reverse(f"console:{view}", args=args)
+
+
+def subject_address(kind: str, subject: str, model: str) -> str:
+    """Where what an event is about has its page; empty where it has none, or where its name tells too little."""
+    if kind in ("server", "model"):
+        return link(kind, subject)
+    if kind == "release" and subject.isdecimal():
+        return link("release", int(subject))
+    if kind in PLACES:
+        return link(PLACES[kind])
+    number = subject.rpartition(" ")[2]
+    if kind == "version" and model and number.isdecimal():
+        return link("version", model, int(number))
+    return link("model", model) if model else ""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from django import template
 from django.utils import timezone
@@ -10,7 +11,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.common.text import SHOWN_CHARS, as_size, printable
+from apps.console.shown import links
 from apps.console.shown.state import Chip
+
+if TYPE_CHECKING:
+    from apps.audit.models import Event
 
 register = template.Library()
 
@@ -41,6 +46,12 @@ def relative(at: datetime, now: datetime) -> str:
     if seconds < -1:
         return f"in {span(-seconds)}"
     return "now" if seconds < 1 else f"{span(seconds)} ago"
+
+
+@register.filter
+def subject_address(event: "Event") -> str:
+    """Where the subject of an event in the audit has its page; empty where it has none."""
+    return links.subject_address(event.subject_kind, event.subject, event.model)
 
 
 @register.filter

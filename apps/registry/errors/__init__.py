@@ -1,6 +1,7 @@
 """What goes wrong in the registry. Faults of an upload itself: `refusals`."""
 
 from apps.registry.errors.nouns import (
+    AliasUnknown,
     FieldInvalid,
     ModelTaken,
     ModelUnknown,
@@ -44,6 +45,7 @@ from apps.registry.errors.uploads import (
 )
 
 __all__ = [
+    "AliasUnknown",
     "ArtifactUnknown",
     "CheckKeptDying",
     "ChecksumWrong",

@@ -17,6 +17,13 @@ class VersionUnknown(NotFound):
     title = "Unknown version"
 
 
+class AliasUnknown(NotFound):
+    """The model has no alias of that name."""
+
+    code = "alias_unknown"
+    title = "Unknown alias"
+
+
 class SampleUnknown(NotFound):
     """The model has no sample of that name."""
 

@@ -8,7 +8,7 @@ from apps.registry.services.comparing import Blocks, received_blocks
 from apps.registry.services.discarding import discard_version, require_discardable
 from apps.registry.services.fetching import due_fetches, fetch_version
 from apps.registry.services.limits import largest_upload, require_small, upload_limit
-from apps.registry.services.models import point_alias, register_model, update_model
+from apps.registry.services.models import point_alias, register_model, remove_alias, update_model
 from apps.registry.services.numbering import number_upload, require_numbering
 from apps.registry.services.receiving import Checksum, Sending, append_upload, due_uploads, finish_upload
 from apps.registry.services.references import add_version_from
@@ -59,6 +59,7 @@ __all__ = [
     "read_files",
     "received_blocks",
     "register_model",
+    "remove_alias",
     "remove_sample",
     "require_choosing",
     "require_discardable",

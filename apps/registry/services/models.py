@@ -150,3 +150,15 @@ def point_alias(actor: Actor, *, model: str, alias: str, version: int) -> Alias:
     was = before.version.number if before else None
     record(actor, "point_alias", subject_kind="alias", subject=f"{model}@{alias}", model=model, was=was, now=version)
     return pointed
+
+
+@transaction.atomic
+def remove_alias(actor: Actor, *, model: str, alias: str) -> Model:
+    """Take a name away from the version it points at; the version stays. AliasUnknown."""
+    require(actor, "remove_alias")
+    found = selectors.get_model(model)
+    pointed = selectors.get_alias(model, alias)
+    was = pointed.version.number
+    pointed.delete()
+    record(actor, "remove_alias", subject_kind="alias", subject=f"{model}@{alias}", model=model, was=was)
+    return found

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.audit.models import Event
 from apps.registry.models import Sample
 from tests.apps.api import rows
 
@@ -193,3 +194,15 @@ def test_a_report_needs_an_environment_and_a_version_that_was_checked(ci: Client
     unknown = ci.get("/api/v1/models/digits/versions/1/report?environment=nowhere")
 
     assert (without.status_code, unknown.json()["code"]) == (400, "environment_unknown")
+
+
+def test_an_alias_is_taken_away_once(ci: Client) -> None:
+    rows.version(1)
+    ci.put("/api/v1/models/digits/aliases/champion", {"version": 1}, content_type="application/json")
+
+    taken = ci.delete("/api/v1/models/digits/aliases/champion")
+    again = ci.delete("/api/v1/models/digits/aliases/champion")
+
+    assert (taken.status_code, taken.json()["aliases"]) == (200, {})
+    assert (again.status_code, again.json()["code"]) == (404, "alias_unknown")
+    assert Event.objects.filter(verb="remove_alias").count() == 1

@@ -14,6 +14,7 @@ PAGES = (
     f"{MODEL}samples/add/",
     f"{MODEL}samples/seven/remove/",
     f"{MODEL}alias/",
+    f"{MODEL}alias/champion/remove/",
     f"{MODEL}versions/2/",
     f"{MODEL}versions/3/",
     f"{MODEL}versions/2/compare/",

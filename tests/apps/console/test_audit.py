@@ -4,9 +4,11 @@ import csv
 import io
 from datetime import UTC, datetime
 
+import pytest
 from django.test import Client
 
 from apps.audit.models import Event
+from apps.console.shown.links import subject_address
 
 
 def event(
@@ -66,3 +68,31 @@ def test_no_cell_of_the_export_is_a_formula(viewer: Client) -> None:
     event("promote", reason='=HYPERLINK("http://evil.example")')
 
     assert rows_of(viewer)[0]["reason"].startswith("'=")
+
+
+def test_what_was_done_is_chosen_from_what_there_is(viewer: Client) -> None:
+    event("roll_back")
+
+    page = viewer.get("/audit/?verb=roll_back").content.decode()
+
+    assert '<option value="roll_back" selected>roll back</option>' in page
+    assert '<option value="server_restarted">' in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "model", "where"),
+    [
+        ("server", "t4", "", "/servers/t4/"),
+        ("model", "digits", "digits", "/models/digits/"),
+        ("version", "digits version 3", "digits", "/models/digits/versions/3/"),
+        ("alias", "digits@champion", "digits", "/models/digits/"),
+        ("sample", "digits/seven", "digits", "/models/digits/"),
+        ("release", "12", "", "/releases/12/"),
+        ("environment", "prod", "", "/environments/"),
+        ("user", "bob", "", "/people/"),
+        ("token", "ci", "", "/tokens/"),
+        ("upload", "3f2c", "", ""),
+    ],
+)
+def test_the_subject_of_an_event_leads_to_its_page(kind: str, subject: str, model: str, where: str) -> None:
+    assert subject_address(kind, subject, model) == where

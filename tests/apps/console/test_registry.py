@@ -125,6 +125,13 @@ def test_an_alias_moves(rows: FleetRows, operator: Client) -> None:
     assert Alias.objects.get(name="champion").version == rows.versions["digits", 1]
 
 
+def test_an_alias_is_taken_away(rows: FleetRows, operator: Client) -> None:
+    operator.post("/models/digits/alias/champion/remove/")
+
+    assert not Alias.objects.exists()
+    assert operator.get("/models/digits/alias/champion/remove/").status_code == 404
+
+
 def test_models_are_found_by_name_and_owner(rows: FleetRows, viewer: Client) -> None:
     rows.model("fraud", owner="risk")
 
