@@ -86,14 +86,27 @@ class Part:
         every_s = MOVING_EVERY_S if self.is_moving else CALM_EVERY_S
         return Live(f"{request.path}?{query.urlencode()}", stamp, every_s, self.ended)
 
+    def made(self) -> "Part":
+        """Itself: it is there already."""
+        return self
 
-def live_page(request: HttpRequest, template: str, *parts: Part, section: str, **context: Any) -> HttpResponse:
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A part that is worked out only where it is shown: a page's other parts ask again without it."""
+
+    name: str
+    made: Callable[[], Part]
+
+
+def live_page(request: HttpRequest, template: str, *parts: Part | Later, section: str, **context: Any) -> HttpResponse:
     """A page around its live parts, or one part alone when it asks again, or 304 when nothing in it moved."""
-    by_name = {part.name: part for part in parts}
-    asked = by_name.get(request.GET.get("part", ""))
-    if asked is None:
-        context["parts"] = {name: {"shown": part.shown, "live": part.live(request)} for name, part in by_name.items()}
+    chosen = next((part for part in parts if part.name == request.GET.get("part", "")), None)
+    if chosen is None:
+        made = [part.made() for part in parts]
+        context["parts"] = {part.name: {"shown": part.shown, "live": part.live(request)} for part in made}
         return page(request, template, section=section, **context)
+    asked = chosen.made()
     if request.GET.get("updated") == asked.stamp:
         return HttpResponseNotModified()
     answer = render(request, asked.template, context | {"shown": asked.shown, "live": asked.live(request)})

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.console import history
-from apps.console.door import Part, live_page, page
+from apps.console.door import Later, Part, live_page, page
 from apps.console.ranges import board, chosen_range
 from apps.console.shown.comparisons import comparison_page
 from apps.console.shown.matrix import as_seen
@@ -162,14 +162,19 @@ def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
         request,
         "registry/version_detail.html",
         Part("version", "registry/_version.html", shown, is_moving=shown.is_moving, ended=shown.ended),
-        Part("report", "registry/_report.html", _report(request, found, placements), is_moving=shown.is_moving),
+        Later("report", lambda: _report(request, found, placements, is_moving=shown.is_moving)),
         section="models",
         model=found.model,
         number=number,
     )
 
 
-def _report(request: HttpRequest, version: "Version", placements: "list[Placement]") -> ReportPanel | None:
+def _report(request: HttpRequest, version: "Version", placements: "list[Placement]", *, is_moving: bool) -> Part:
+    shown = _panel(request, version, placements)
+    return Part("report", "registry/_report.html", shown, is_moving=is_moving)
+
+
+def _panel(request: HttpRequest, version: "Version", placements: "list[Placement]") -> ReportPanel | None:
     """Preflight for one environment, the last unless another is asked for; None before there is a configuration."""
     names = tuple(home.name for home in fleet.environments())
     if version.artifact is None or not names:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, Subject
+from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, ServerFacts, Subject
 from apps.serving.protocol import Signature, Tensor
 
 
@@ -100,6 +100,9 @@ class ConfigFormat(Protocol):
 
     def examine(self, subject: Subject) -> tuple[Finding, ...]:
         """What the rules find in a version, for one server if the subject names it; errors first."""
+
+    def examine_on(self, subject: Subject, servers: Iterable[ServerFacts]) -> tuple[Finding, ...]:
+        """What the rules find in a version, of itself and for each of these servers; errors first."""
 
     def effective(
         self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]

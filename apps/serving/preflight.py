@@ -1,9 +1,12 @@
 """What is known of a version and of a server before one meets the other, and what rules say of it. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+# Stands for a server's name while servers of which the same is known are looked at as one; in no server's own name.
+ANY_OF_THEM = "\ue000"
 
 
 class Severity(StrEnum):
@@ -166,8 +169,29 @@ def examine(rules: Iterable[Rule], subject: Subject) -> tuple[Finding, ...]:
         if all(getattr(subject, need) is not None for need in rule.needs)
         for fault in rule.check(subject)
     ]
+    return _sorted(found)
+
+
+def examine_on(rules: Sequence[Rule], subject: Subject, servers: Iterable[ServerFacts]) -> tuple[Finding, ...]:
+    """As `examine`, of the version itself and then on each server: a fleet costs as many looks as it has kinds."""
+    found = dict.fromkeys(examine(rules, replace(subject, server=None)))
+    return _sorted([*found, *_on_each([rule for rule in rules if "server" in rule.needs], subject, servers)])
+
+
+def _on_each(rules: Sequence[Rule], subject: Subject, servers: Iterable[ServerFacts]) -> Iterator[Finding]:
+    told: dict[ServerFacts, dict[Finding, None]] = {}
+    for server in servers:
+        kind = replace(server, name=ANY_OF_THEM)
+        if kind not in told:
+            told[kind] = dict.fromkeys(examine(rules, replace(subject, server=kind)))
+        for one in told[kind]:
+            yield replace(one, message=one.message.replace(ANY_OF_THEM, server.name), server=server.name)
+
+
+def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then by server; what is said of the version itself before what is said of servers."""
     order = list(Severity)
-    return tuple(sorted(found, key=lambda one: order.index(one.severity)))
+    return tuple(sorted(found, key=lambda one: (order.index(one.severity), one.server)))
 
 
 def _server_of(rule: Rule, subject: Subject) -> str:

@@ -61,22 +61,10 @@ class DriftLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a server is: where it listens, what it said of itself."""
-
-    addresses: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[str, str], ...]
-    control_key: str
-    found: tuple[str, ...]
-    extensions: str
-
-
-@dataclass(frozen=True, slots=True)
 class ServerPage:
     """A server's whole page."""
 
     line: ServerLine
-    facts: Facts
     rows: tuple[VersionRow, ...]
     more_rows: int
     problem: Problem | None
@@ -142,16 +130,8 @@ def server_page(
     rows = tuple(version_rows(seen, placements, server.environment.name))
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
-    addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
     return ServerPage(
         line=server_line(server, now),
-        facts=Facts(
-            addresses=tuple((name, value) for name, value in addresses if value),
-            labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
-            control_key=server.control_key,
-            found=tuple(_found(finding)),
-            extensions=", ".join(map(str, observation.extensions)) if observation else "",
-        ),
         rows=tuple(explained(row, server.kind) for row in rows[:most_rows]),
         more_rows=len(rows) - len(rows[:most_rows]),
         problem=problem(finding) if server.state in ("refused", "checking") else None,
@@ -218,12 +198,3 @@ def _warnings(finding: Mapping[str, Any]) -> Iterable[Problem]:
                 yield shown
         else:
             yield Problem("", printable(str(warning), limit=SHOWN_CHARS))
-
-
-def _found(finding: Mapping[str, Any]) -> Iterable[str]:
-    for name in ("server_name", "name", "version", "control_mode"):
-        value = finding.get(name)
-        if isinstance(value, list | tuple):
-            yield f"{len(value)} {name}" if value else f"no {name}"
-        elif value not in (None, "", {}):
-            yield f"{name.replace('_', ' ')} {printable(str(value), limit=80)}"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from apps.deployments.models import Placement
 from apps.fleet import selectors as fleet
@@ -53,16 +53,11 @@ def report(
     if version.config.get("ensemble_scheduling"):
         members = {**_members(version, environment), **_coming(version, environment, coming or {})}
     files = version.artifact.files if version.artifact else None
-    found: dict[Finding, None] = {}
     shared = shared_otherwise(files or (), _placed_files(version, environment))
-    for facts in (None, *server_facts(chosen)):
-        subject = subject_of(
-            version.model.name, config, files, version.inspection, members=members, shared=shared, server=facts
-        )
-        found |= dict.fromkeys(config_format.examine(subject))
-    order = list(Severity)
-    findings = sorted(found, key=lambda one: (order.index(one.severity), one.server))
-    return Report(version, environment, tuple(server.name for server in chosen), tuple(findings))
+    subject = subject_of(version.model.name, config, files, version.inspection, members=members, shared=shared)
+    backend = config_format.backend_of(config, subject.files or {})
+    findings = config_format.examine_on(subject, server_facts(chosen, backend=backend))
+    return Report(version, environment, tuple(server.name for server in chosen), findings)
 
 
 def _as_configured(version: Version, environment: str) -> Mapping[str, Any]:
@@ -74,15 +69,15 @@ def _as_configured(version: Version, environment: str) -> Mapping[str, Any]:
     return backends.get("triton").CONFIG.merge(version.config, overlay.document) if overlay else version.config
 
 
-def server_facts(servers: Sequence[Server]) -> list[ServerFacts]:
-    """What is known of each server: what it told, what somebody said of it, what it has served before."""
-    seen, missing = _seen_backends(servers), _missing_backends(servers)
+def server_facts(servers: Sequence[Server], *, backend: str) -> list[ServerFacts]:
+    """What is known of each server: what it told, what somebody said of it, whether it serves with that backend."""
+    seen, missing = _serving_with(backend, servers), _missing_backends(servers)
     return [
         ServerFacts(
             name=server.name,
             version=str(getattr(getattr(server, "observation", None), "server_version", "")),
             backends=_words(server.labels.get(BACKENDS)),
-            seen=frozenset(seen[server.pk]),
+            seen=frozenset({backend} if server.pk in seen else ()),
             missing=frozenset(missing[server.pk]),
             gpus=_whole(server.labels.get(GPUS)),
             memory_bytes=_bytes(server.labels.get(MEMORY_GIB)),
@@ -91,20 +86,17 @@ def server_facts(servers: Sequence[Server]) -> list[ServerFacts]:
     ]
 
 
-def _seen_backends(servers: Sequence[Server]) -> Mapping[int, set[str]]:
-    """The backends of versions that are ready on each server now."""
-    ready = ObservedVersion.objects.filter(server__in=servers, state=READY).values_list("server", "model", "version")
-    where: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for server, model, number in ready:
-        where[model, number].add(server)
-    versions = Version.objects.filter(model__name__in={model for model, _ in where}, artifact__isnull=False)
-    found: dict[int, set[str]] = defaultdict(set)
+def _serving_with(backend: str, servers: Sequence[Server]) -> set[int]:
+    """The servers on which some version with that backend is ready now; of each, the first one found is enough."""
     config_format = backends.get("triton").CONFIG
-    for model, number, word in versions.values_list("model__name", "number", "backend"):
-        for server in where.get((model, number), ()):
-            # The row keeps a backend, or the platform that stands for one.
-            found[server].add(config_format.backend_of({"platform": word}, ()) or word)
-    return found
+    # The row keeps a backend, or the platform that stands for one.
+    words = Version.objects.order_by().values_list("backend", flat=True).distinct()
+    same = [word for word in words if (config_format.backend_of({"platform": word}, ()) or word) == backend]
+    made = Version.objects.filter(
+        model__name=OuterRef("model"), number=OuterRef("version"), artifact__isnull=False, backend__in=same
+    )
+    ready = ObservedVersion.objects.filter(Exists(made), server=OuterRef("pk"), state=READY)
+    return set(Server.objects.filter(Exists(ready), pk__in=[one.pk for one in servers]).values_list("pk", flat=True))
 
 
 def _missing_backends(servers: Sequence[Server]) -> Mapping[int, set[str]]:

@@ -12,6 +12,11 @@ from tests.factories.fleets import large_fleet
 # The session, the account and the two looks at its role are in every one of them.
 QUERIES = {
     "/": 15,
+    # A part that asks again makes no other.
+    "/?part=drift": 7,
+    "/servers/prod-1/?part=memory": 5,
+    "/servers/prod-1/?part=facts": 4,
+    "/models/digits/versions/2/?part=version": 13,
     "/models/": 7,
     "/models/digits/": 32,
     "/models/digits/?stop=0": 34,

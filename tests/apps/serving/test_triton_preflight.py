@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from google.protobuf.descriptor import Descriptor
@@ -9,7 +10,7 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from apps.common.errors import ControlPlaneError
 from apps.serving.backends.triton.config import CONFIG
-from apps.serving.preflight import PythonSource, Severity, Subject
+from apps.serving.preflight import Fault, PythonSource, Rule, ServerFacts, Severity, Subject, examine_on
 from apps.serving.protocol import ServingBackend
 from tests.apps.serving.configs import BASE, CLEAN, EVERY, NOTED, REFUSED, WARNED, Config
 from tests.factories.triton_models import TRIVIAL
@@ -121,6 +122,43 @@ def test_a_finding_names_the_server_only_where_the_server_matters() -> None:
 
     assert [finding.server for finding in CONFIG.examine(subject(config))] == ["t1"]
     assert [finding.server for finding in CONFIG.examine(subject(other))] == [""]
+
+
+FLEET = (
+    ServerFacts("a"),
+    ServerFacts("b"),
+    ServerFacts("c", backends=frozenset({"onnxruntime"}), gpus=0),
+    ServerFacts("d", version="2.20.0", missing=frozenset({"python"}), memory_bytes=1),
+)
+
+
+def test_servers_that_are_looked_at_together_are_told_what_each_would_be_alone() -> None:
+    subjects = [subject(config) for config in EVERY]
+
+    together = [set(CONFIG.examine_on(one, FLEET)) for one in subjects]
+
+    alone = [
+        {finding for facts in (None, *FLEET) for finding in CONFIG.examine(replace(one, server=facts))}
+        for one in subjects
+    ]
+    assert together == alone
+    assert {finding.server for found in together for finding in found} == {"", "a", "b", "c", "d"}
+
+
+def test_servers_of_which_the_same_is_known_are_looked_at_once() -> None:
+    looks: list[str] = []
+
+    def check(subject: Subject) -> Iterator[Fault]:
+        looks.append(subject.at.version)
+        yield Fault(f"{subject.at.name} is odd")
+
+    rule = Rule("odd", Severity.NOTE, "what", "why", "mend", check, needs=("server",))
+    servers = [ServerFacts(f"s{number:02}", version="2.51.0") for number in range(50)]
+
+    found = examine_on([rule], Subject("demo", {}), servers)
+
+    assert [(one.server, one.message) for one in found] == [(one.name, f"{one.name} is odd") for one in servers]
+    assert looks == ["2.51.0"]
 
 
 @pytest.mark.live

@@ -21,7 +21,7 @@ from apps.serving.backends.triton.python_source import read_source
 from apps.serving.backends.triton.rules import READING_RULES, check
 from apps.serving.configuration import ConfigDifference, Explanation, Member, ModelConfig
 from apps.serving.errors import ConfigUnparsable
-from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, Subject, examine
+from apps.serving.preflight import Finding, PythonSource, ReadingRule, Rule, ServerFacts, Subject, examine, examine_on
 from apps.serving.protocol import Signature, Tensor, TensorSpec
 
 # Differences in these alone restart no loaded version (core, model_lifecycle).
@@ -84,6 +84,10 @@ class PbtxtFormat:
     def examine(self, subject: Subject) -> tuple[Finding, ...]:
         """What the rules find in a version, for one server if the subject names it; errors first."""
         return examine(RULES, subject)
+
+    def examine_on(self, subject: Subject, servers: Iterable[ServerFacts]) -> tuple[Finding, ...]:
+        """What the rules find in a version, of itself and for each of these servers; errors first."""
+        return examine_on(RULES, subject, servers)
 
     def effective(
         self, config: Mapping[str, Any], *, name: str, versions: Sequence[int], warmup: Sequence[Mapping[str, Any]]
