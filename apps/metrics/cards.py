@@ -24,7 +24,10 @@ _USED, _FREE, _POWER = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DE
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A MIG slice, or a whole GPU (`instance` is empty). What is None the exporter does not tell."""
+    """A MIG slice, or a whole GPU (`instance` is empty). What is None the exporter does not tell.
+
+    `is_unclear`: the server uses its card, and nothing tells which of the slices.
+    """
 
     instance: str
     profile: str
@@ -33,6 +36,7 @@ class Slice:
     total_bytes: float | None
     is_mine: bool
     remarks: tuple[str, ...] = ()
+    is_unclear: bool = False
 
     @property
     def share(self) -> float | None:
@@ -62,6 +66,11 @@ class Card:
         """Whether it is divided into slices (MIG)."""
         return any(one.instance for one in self.slices)
 
+    @property
+    def is_unclear(self) -> bool:
+        """Whether the server uses a slice of it, and nothing tells which."""
+        return any(one.is_unclear for one in self.slices)
+
 
 @dataclass(slots=True)
 class _Rows:
@@ -71,8 +80,11 @@ class _Rows:
     values: dict[str, float] = field(default_factory=dict)
 
 
-def cards_of(series: Iterable[Series], *, mine: Sequence[Device] = ()) -> tuple[Card, ...]:
-    """The cards, by host and number; `mine` are the devices of a server, all of them when there are none."""
+def cards_of(series: Iterable[Series], *, mine: Sequence[Device] = (), is_said: bool = True) -> tuple[Card, ...]:
+    """The cards, by host and number; `mine` are the devices of a server, all of them when there are none.
+
+    `is_said`: somebody says so, else it was found out: then a card means one of its slices, whichever.
+    """
     told: dict[tuple[str, str, str, str], _Rows] = {}
     for one in series:
         value = one.values[-1]
@@ -82,7 +94,7 @@ def cards_of(series: Iterable[Series], *, mine: Sequence[Device] = ()) -> tuple[
     by_card: dict[tuple[str, str, str], list[_Rows]] = {}
     for (host, gpu, uuid, _), rows in sorted(told.items(), key=lambda item: _order(item[0])):
         by_card.setdefault((host, gpu, uuid), []).append(rows)
-    return tuple(_card(key, rows, mine) for key, rows in by_card.items())
+    return tuple(_card(key, rows, mine, is_said=is_said) for key, rows in by_card.items())
 
 
 def _key(labels: Mapping[str, str]) -> tuple[str, str, str, str]:
@@ -98,7 +110,7 @@ def _order(key: tuple[str, str, str, str]) -> tuple[str, int, str, int]:
     return host, int(gpu) if gpu.isdecimal() else 0, uuid, int(instance) if instance.isdecimal() else -1
 
 
-def _card(key: tuple[str, str, str], rows: list[_Rows], mine: Sequence[Device]) -> Card:
+def _card(key: tuple[str, str, str], rows: list[_Rows], mine: Sequence[Device], *, is_said: bool) -> Card:
     host, gpu, uuid = key
     # On a divided card the whole GPU's own rows tell of nothing that the slices do not.
     parts = [one for one in rows if one.labels.get("GPU_I_ID")] or rows
@@ -109,11 +121,11 @@ def _card(key: tuple[str, str, str], rows: list[_Rows], mine: Sequence[Device]) 
         uuid=uuid,
         name=printable(rows[0].labels.get("modelName", ""), limit=_NAME_CHARS),
         power_w=max(powers, default=None),
-        slices=tuple(_slice(one, mine) for one in parts),
+        slices=tuple(_slice(one, mine, is_guess=not is_said and len(parts) > 1) for one in parts),
     )
 
 
-def _slice(rows: _Rows, mine: Sequence[Device]) -> Slice:
+def _slice(rows: _Rows, mine: Sequence[Device], *, is_guess: bool) -> Slice:
     values, instance = rows.values, rows.labels.get("GPU_I_ID", "")
     used, free = values.get(_USED), values.get(_FREE)
     total = None if used is None or free is None else (used + free) * MIB
@@ -121,14 +133,17 @@ def _slice(rows: _Rows, mine: Sequence[Device]) -> Slice:
     use = values.get(_ACTIVE)
     if use is None and not instance and _UTILISATION in values:
         use = values[_UTILISATION] / 100
+    naming = [device for device in mine if _is(device, rows.labels)]
+    is_unclear = is_guess and bool(naming) and not any(device.instance for device in naming)
     return Slice(
         instance=instance,
         profile=profile,
         use=use,
         used_bytes=None if used is None else used * MIB,
         total_bytes=total,
-        is_mine=not mine or any(_is(device, rows.labels) for device in mine),
+        is_mine=not mine or (bool(naming) and not is_unclear),
         remarks=tuple(_remarks(profile, use=use, total=total, is_slice=bool(instance))),
+        is_unclear=is_unclear,
     )
 
 

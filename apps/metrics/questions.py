@@ -5,16 +5,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from apps.fleet import selectors as fleet
-from apps.metrics.answers import answers
-from apps.metrics.chart import Chart
-from apps.metrics.devices import devices_of
-from apps.metrics.errors import PrometheusFailed
-from apps.metrics.sources import queries
-from apps.metrics.windows import USUAL_S, Window, latest, rate_window_s, window_for
-from apps.serving.signals import Device, Query, Selection, Signal
-
-NOWHERE = Device(uuid="none")
+from apps.metrics.windows import USUAL_S, Window, rate_window_s, window_for
+from apps.serving.signals import Device, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +44,3 @@ def selection_of(question: Question, window: Window, *, devices: tuple[Device, .
         is_per_server=question.is_per_server,
         devices=devices,
     )
-
-
-def selections(charts: list[Chart], question: Question, window: Window) -> list[Selection]:
-    """One for each chart: those about devices select a server's devices, and need to know them first."""
-    plain = selection_of(question, window)
-    if not question.server or not any(chart.is_of_devices for chart in charts):
-        return [plain for _ in charts]
-    own = selection_of(question, window, devices=server_devices(question.server, window))
-    return [own if chart.is_of_devices else plain for chart in charts]
-
-
-def server_devices(name: str, window: Window) -> tuple[Device, ...]:
-    """The GPUs and slices a server's labels name, or else the GPUs it tells Prometheus of; one that is nowhere if none.
-
-    Never empty: no device selected would mean every device there is. ServerUnknown.
-    """
-    labelled = devices_of(fleet.get_server(name).labels).known
-    return labelled or discovered(name, window) or (NOWHERE,)
-
-
-def discovered(name: str, window: Window) -> tuple[Device, ...]:
-    """The GPUs that a server itself reports; none while Prometheus does not answer."""
-    asked = Selection(server=name, window_s=rate_window_s(window, scrape_interval_s=scrape_interval_s()))
-    found: list[str] = []
-    for query in queries(Signal.GPU_MEMORY_TOTAL, asked):
-        if isinstance(query, Query):
-            try:
-                reply = answers().over(query.promql, latest(window))
-            except PrometheusFailed:
-                return ()
-            found += [one.labels.get("gpu_uuid", "") for one in reply.series]
-    return tuple(Device(uuid=uuid) for uuid in sorted(set(found)) if uuid)

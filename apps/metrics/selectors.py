@@ -16,7 +16,8 @@ from apps.metrics.labels import shown
 from apps.metrics.limits import Limit
 from apps.metrics.lines import busiest, versions_in
 from apps.metrics.marks import Mark
-from apps.metrics.questions import Question, scrape_interval_s, selections, window_of
+from apps.metrics.own_devices import selections
+from apps.metrics.questions import Question, scrape_interval_s, window_of
 from apps.metrics.windows import USUAL_S, Window
 from apps.registry import selectors as registry
 from apps.serving.protocol import Readiness

@@ -5,9 +5,9 @@ dcgm-exporter 4.6 and is `hostname` since. Power and energy repeat per slice and
 DCGM_FI_DEV_GPU_UTIL is absent under MIG, or 0 whatever the slice does: never asked there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from apps.serving.matching import exactly
+from apps.serving.matching import exactly, one_of
 from apps.serving.signals import Device, Query, Selection, Signal, Unsupported
 
 MIB = 2**20
@@ -20,6 +20,8 @@ PICTURED = (
     "DCGM_FI_DEV_FB_FREE",
     "DCGM_FI_DEV_POWER_USAGE",
 )
+# At least one of these is told of every card and slice.
+_TOLD = '__name__=~"DCGM_FI_DEV_FB_USED|DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_POWER_USAGE"'
 _NONE = (
     "no series of dcgm-exporter for these devices: run it on their host and let the same Prometheus scrape it; "
     "say which devices a server uses with its labels `gpu` and `mig`"
@@ -47,6 +49,24 @@ def pictured(selection: Selection) -> str:
     """Everything a picture of the cards is made of, each series with its own name; the whole card of each slice."""
     names = f'__name__=~"{"|".join(PICTURED)}"'
     return _last("", selection, names, whole_cards=True)
+
+
+def in_pod(name: str, *, namespace: str, window_s: int) -> str:
+    """The cards and slices that a pod has, where the exporter tells pods; scraping may have renamed its labels."""
+    own = [exactly({"pod": name, "namespace": namespace}), exactly({"pod_name": name, "pod_namespace": namespace})]
+    renamed = exactly({"exported_pod": name, "exported_namespace": namespace})
+    return _found([*own, renamed], window_s=window_s)
+
+
+def divided_on(hosts: Sequence[str], *, window_s: int) -> str:
+    """The slices of the cards on a host, by either spelling of its label."""
+    some = [[*one_of(label, hosts), 'GPU_I_ID!=""'] for label in ("Hostname", "hostname")]
+    return _found(some, window_s=window_s)
+
+
+def _found(some: Sequence[list[str]], *, window_s: int) -> str:
+    selectors = [f"{{{','.join([_TOLD, *matchers])}}}" for matchers in some]
+    return _by(SLICE_BY, _scraped(selectors, over="last_over_time", window_s=window_s))
 
 
 def _any(metric: str, selection: Selection, *matchers: str, whole_cards: bool = False) -> list[str]:

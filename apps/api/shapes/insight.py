@@ -23,6 +23,9 @@ class SliceShape(Shape):
     used_bytes = serializers.FloatField(allow_null=True)
     total_bytes = serializers.FloatField(allow_null=True)
     is_mine = serializers.BooleanField(help_text="Whether the server asked about uses it.")
+    is_unclear = serializers.BooleanField(
+        help_text="The server uses a slice of this card, and nothing tells which: give it the label `mig`."
+    )
     remarks = serializers.ListField(child=serializers.CharField())
 
 

@@ -29,6 +29,7 @@ class SliceShown:
     use: str
     memory: str
     is_mine: bool
+    is_unclear: bool
     remarks: tuple[str, ...]
 
 
@@ -94,6 +95,7 @@ def _slice(one: Slice, *, x: float, width: float) -> SliceShown:
         use="not known" if one.use is None else f"{one.use:.0%}",
         memory=_memory(one),
         is_mine=one.is_mine,
+        is_unclear=one.is_unclear,
         remarks=one.remarks,
     )
 

@@ -64,18 +64,29 @@ def _on(server: str, model: str, version: int, more: str = "") -> str:
     return f'environment="prod",server="{server}",model="{escaped}",version="{version}"{more}'
 
 
-def of_exporter(name: str) -> Iterator[tuple[str, str, Callable[[int], object]]]:
-    """What a file in dcgm-exporter's format says, standing still; energy grows by what the power says."""
+def of_exporter(name: str, *, pod: str = "") -> Iterator[tuple[str, str, Callable[[int], object]]]:
+    """What a file in dcgm-exporter's format says, standing still; energy grows by what the power says.
+
+    With `pod`, every slice is one pod's, `triton-<instance>`, told by a label of that name.
+    """
     scraped = f'job="dcgm",instance="{name}:9400"'
     yield "up", scraped, steady(0, begins=1)
     power: dict[str, float] = {}
     for metric, labels, value in _ROW.findall((SAMPLES / f"{name}.prom").read_text()):
         if metric == "DCGM_FI_DEV_POWER_USAGE":
             power[labels] = float(value)
+        whole = f"{labels},{scraped}{_in_pod(labels, pod)}"
         if metric == "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION":
-            yield metric, f"{labels},{scraped}", steady(power[labels] * 1_000, begins=float(value))
+            yield metric, whole, steady(power[labels] * 1_000, begins=float(value))
         elif metric in PICTURED:
-            yield metric, f"{labels},{scraped}", steady(0, begins=float(value))
+            yield metric, whole, steady(0, begins=float(value))
+
+
+def _in_pod(labels: str, pod: str) -> str:
+    """As dcgm-exporter tells it, or as Prometheus renames it (`exported_pod`)."""
+    instance = re.search(r'GPU_I_ID="(\d+)"', labels)
+    where = {"pod": 'namespace="models"', "exported_pod": 'exported_namespace="edge"'}
+    return f',{pod}="triton-{instance[1]}",{where[pod]}' if pod and instance else ""
 
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -143,8 +154,8 @@ _SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
         for server, rates in (("prod-1", (0, 10, 10)), ("prod-2", (0, 0, 10)))
         for le, per_s in zip(("100", "500", "+Inf"), rates, strict=True)
     ),
-    *of_exporter("dcgm_mig_a100"),
-    *of_exporter("dcgm_mig_h100_v4.6"),
+    *of_exporter("dcgm_mig_a100", pod="pod"),
+    *of_exporter("dcgm_mig_h100_v4.6", pod="exported_pod"),
     *of_exporter("dcgm_mig_without_host"),
 )
 _KINDS = {name: "gauge" for name, _, _ in _SERIES}

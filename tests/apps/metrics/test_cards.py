@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.metrics.cards import Card, cards_of
-from apps.metrics.devices import devices_of
+from apps.metrics.devices import Pod, device_of_uuid, devices_of, hosts_of, pod_of
 from apps.metrics.prometheus import Series
 from apps.serving.signals import Device
 
@@ -86,6 +86,73 @@ def test_only_a_servers_own_slices_are_its_own() -> None:
     assert not any(one.is_mine for one in whole.slices)
 
 
+def test_of_a_divided_card_that_was_found_out_no_slice_is_said_to_be_the_servers() -> None:
+    divided, whole = cards_of(
+        told("dcgm_mig_a100"), mine=(Device(uuid=A100), Device(host="gpu-node-a", gpu="1")), is_said=False
+    )
+
+    assert {(one.is_mine, one.is_unclear) for one in divided.slices} == {(False, True)}
+    assert (divided.is_unclear, whole.is_unclear, whole.slices[0].is_mine) == (True, False, True)
+
+
+def test_the_only_slice_of_a_card_that_was_found_out_is_the_servers() -> None:
+    alone = [one for one in told("dcgm_mig_a100") if one.labels.get("GPU_I_ID") == "9"]
+
+    (card,) = cards_of(alone, mine=(Device(uuid=A100),), is_said=False)
+
+    assert (card.slices[0].is_mine, card.is_unclear) == (True, False)
+
+
+def test_a_slice_that_was_found_out_whole_is_clear() -> None:
+    divided, _ = cards_of(told("dcgm_mig_a100"), mine=(Device(uuid=A100, instance="5"),), is_said=False)
+
+    assert [one.instance for one in divided.slices if one.is_mine] == ["5"]
+    assert not divided.is_unclear
+
+
+@pytest.mark.parametrize(
+    ("uuid", "device"),
+    [
+        ("GPU-1", Device(uuid="GPU-1")),
+        ("MIG-GPU-1/9/0", Device(uuid="GPU-1", instance="9")),
+        ("MIG-5c89852c-d268", None),
+        ("", None),
+    ],
+)
+def test_what_a_server_calls_its_device(uuid: str, device: Device | None) -> None:
+    assert device_of_uuid(uuid) == device
+
+
+@pytest.mark.parametrize(
+    ("labels", "address", "pod"),
+    [
+        ({}, "triton-0.triton.models.svc.cluster.local:8001", Pod("triton-0", "models")),
+        ({"pod": "models/triton-7d9f"}, "10.0.0.7:8001", Pod("triton-7d9f", "models")),
+        ({"pod": "triton-7d9f"}, "10.0.0.7:8001", Pod("triton-7d9f")),
+        ({}, "triton.models.svc:8001", None),
+        ({}, "10.0.0.7:8001", None),
+    ],
+)
+def test_a_servers_pod_is_its_label_or_stands_in_its_address(
+    labels: dict[str, str], address: str, pod: Pod | None
+) -> None:
+    assert pod_of(labels, address) == pod
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts"),
+    [
+        ("gpu-node-a.dc1:8002", ("gpu-node-a.dc1", "gpu-node-a")),
+        ("http://gpu-node-a:8002", ("gpu-node-a",)),
+        ("10.0.0.7:8002", ()),
+        ("[fd00::7]:8002", ()),
+        ("localhost:8002", ()),
+    ],
+)
+def test_an_address_that_is_a_name_tells_the_host(address: str, hosts: tuple[str, ...]) -> None:
+    assert hosts_of(address) == hosts
+
+
 @pytest.mark.parametrize(
     ("labels", "known"),
     [
@@ -94,6 +161,7 @@ def test_only_a_servers_own_slices_are_its_own() -> None:
             {"mig": "GPU-1/9,host/0/11"},
             (Device(uuid="GPU-1", instance="9"), Device(host="host", gpu="0", instance="11")),
         ),
+        ({"mig": "MIG-GPU-1/9/0"}, (Device(uuid="GPU-1", instance="9"),)),
         ({"gpu": "", "zone": "eu"}, ()),
     ],
 )

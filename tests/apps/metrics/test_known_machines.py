@@ -7,6 +7,7 @@ import pytest
 from apps.fleet.models import Environment, Repository, Server
 from apps.metrics import selectors
 from apps.metrics.catalogue import CHARTS
+from apps.metrics.pictures import Picture, picture
 from apps.metrics.questions import Question
 from apps.metrics.selectors import ChartAnswer
 from tests.apps.metrics.test_known_values import line, names
@@ -20,13 +21,15 @@ def ask(key: str, now: datetime, **about: object) -> ChartAnswer:
     return selectors.board([CHARTS[key]], question, now=now)[0]
 
 
-def server(**labels: str) -> str:
+def server(name: str = "prod-2", *, grpc: str = "127.0.0.1:1", **labels: str) -> str:
     environment = Environment.objects.create(name="prod")
     repository = Repository.objects.create(name="prod", environment=environment, path="/models")
-    made = Server.objects.create(
-        name="prod-2", environment=environment, repository=repository, grpc="127.0.0.1:1", labels=labels
-    )
+    made = Server.objects.create(name=name, environment=environment, repository=repository, grpc=grpc, labels=labels)
     return made.name
+
+
+def mine(found: Picture) -> list[tuple[str, str]]:
+    return [(card.host, one.instance) for card in found.cards for one in card.slices if one.is_mine]
 
 
 def test_memory_of_one_server_stands_beside_what_there_is(known_past: datetime) -> None:
@@ -161,6 +164,36 @@ def test_a_server_without_labels_shows_the_cards_it_tells_of_itself(known_past: 
     assert answer.state == "empty"
     assert 'UUID="GPU-2b9e11c4-0f36"' in answer.queries[0]
     assert answer.message.startswith("no series of dcgm-exporter for these devices: run it on their host")
+
+
+def test_a_pods_own_slice_is_found_by_the_servers_address(known_past: datetime) -> None:
+    name = server("bare", grpc="triton-9.triton.models.svc.cluster.local:8001")
+
+    found = picture(server=name, now=known_past)
+    used = ask("slice_use", known_past, server=name)
+
+    assert (mine(found), found.remarks) == ([("gpu-node-a", "9")], ())
+    assert [latest.name for latest in used.latest] == ["gpu-node-a GPU 0 slice 9 (1g.10gb)"]
+
+
+def test_a_pods_own_slice_is_found_by_the_label_though_prometheus_renamed_the_exporters(known_past: datetime) -> None:
+    found = picture(server=server("bare", pod="edge/triton-11"), now=known_past)
+
+    assert (mine(found), found.remarks) == ([("gpu-node-b", "11")], ())
+
+
+def test_where_nothing_names_the_slice_the_hosts_divided_card_is_shown_with_how_to_say_it(known_past: datetime) -> None:
+    found = picture(server=server("bare", grpc="gpu-node-a.dc1:8001"), now=known_past)
+
+    (card,) = found.cards
+    assert (card.uuid, {one.is_unclear for one in card.slices}, mine(found)) == (A100, {True}, [])
+    assert f"label mig={A100}/N, N being 1 or 5 or 9 or 10" in found.remarks[0]
+
+
+def test_a_server_of_which_nothing_is_known_shows_no_card(known_past: datetime) -> None:
+    found = picture(server=server("bare"), now=known_past)
+
+    assert (found.cards, found.remarks, found.is_without) == ((), (), True)
 
 
 def test_memory_that_the_exporter_leaves_out_is_said_and_not_zero(known_past: datetime) -> None:
