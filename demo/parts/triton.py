@@ -31,7 +31,28 @@ class TritonPorts:
         return cls(http=free_port(), grpc=free_port(), metrics=free_port())
 
 
-class Triton(Part):
+class OnLoopback:
+    """Where a server on this machine is found, by its ports."""
+
+    ports: TritonPorts
+
+    @property
+    def http(self) -> str:
+        """`127.0.0.1:port`, without scheme: what tritonclient.http takes."""
+        return f"127.0.0.1:{self.ports.http}"
+
+    @property
+    def grpc(self) -> str:
+        """`127.0.0.1:port`."""
+        return f"127.0.0.1:{self.ports.grpc}"
+
+    @property
+    def metrics(self) -> str:
+        """`127.0.0.1:port`; the path is /metrics."""
+        return f"127.0.0.1:{self.ports.metrics}"
+
+
+class Triton(OnLoopback, Part):
     """One server; `root` holds its log, `repository` its models.
 
     `load_models`: which it loads at its start; None means what lies in the repository then.
@@ -68,21 +89,6 @@ class Triton(Part):
         self._summaries = summaries
         self._options = list(options)
         self._region = f"conch_{hashlib.sha256(str(self.root).encode()).hexdigest()[:12]}"
-
-    @property
-    def http(self) -> str:
-        """`127.0.0.1:port`, without scheme: what tritonclient.http takes."""
-        return f"127.0.0.1:{self.ports.http}"
-
-    @property
-    def grpc(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"127.0.0.1:{self.ports.grpc}"
-
-    @property
-    def metrics(self) -> str:
-        """`127.0.0.1:port`; the path is /metrics."""
-        return f"127.0.0.1:{self.ports.metrics}"
 
     def make_child(self) -> Child:
         """The server; what it loads at its start is looked up anew."""

@@ -11,12 +11,12 @@ from demo.parts.part import Part
 from demo.parts.ports import free_port
 from demo.parts.process import Child
 from demo.parts.prometheus import answers
-from demo.parts.triton import ControlMode, TritonPorts
+from demo.parts.triton import ControlMode, OnLoopback, TritonPorts
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class SimulatedTriton:
+class SimulatedTriton(OnLoopback):
     """One server of a fleet; it offers what tests use of demo.parts.triton.Triton, and faults besides."""
 
     def __init__(
@@ -44,21 +44,6 @@ class SimulatedTriton:
             "restricted_key": restricted_key,
             "gpu_bytes": gpu_bytes,
         }
-
-    @property
-    def grpc(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"127.0.0.1:{self.ports.grpc}"
-
-    @property
-    def http(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"127.0.0.1:{self.ports.http}"
-
-    @property
-    def metrics(self) -> str:
-        """`127.0.0.1:port`; the path is /metrics."""
-        return f"127.0.0.1:{self.ports.metrics}"
 
     @property
     def key(self) -> str:
