@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from apps.console.door import Question, actor, ask
 from apps.console.forms.deployments import PromoteForm, UnloadForm, WarmupForm
-from apps.console.forms.fleet import ReasonForm
+from apps.console.reasons import ask_why
 from apps.console.shown.rollouts import number_of
 from apps.console.shown.spread import number_in
 from apps.console.shown.words import count, listed
@@ -142,7 +142,6 @@ def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
         if len(changed) == 1
         else f"{len(changed)} servers go back to {old}"
     )
-    form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Abort rollout {rollout_id}",
         button=f"Abort: {back}",
@@ -155,11 +154,10 @@ def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
         is_dangerous=True,
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.abort(actor(request), rollout=rollout_id, reason=given["reason"])
-        return reverse("console:rollout", args=[rollout_id])
+    def do(reason: str) -> None:
+        services.abort(actor(request), rollout=rollout_id, reason=reason)
 
-    return ask(request, question, form, act, section="rollouts")
+    return ask_why(request, question, do, section="rollouts")
 
 
 def warm_up(request: HttpRequest, name: str, environment: str) -> HttpResponse:
@@ -196,7 +194,6 @@ def warm_up(request: HttpRequest, name: str, environment: str) -> HttpResponse:
 def archive(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Put a version away: it can no longer be promoted."""
     registry.get_version(name, number)
-    form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Archive {name} {number}",
         button=f"Archive version {number}",
@@ -205,8 +202,7 @@ def archive(request: HttpRequest, name: str, number: int) -> HttpResponse:
         is_dangerous=True,
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.archive_version(actor(request), model=name, version=number, reason=given["reason"])
-        return reverse("console:version", args=[name, number])
+    def do(reason: str) -> None:
+        services.archive_version(actor(request), model=name, version=number, reason=reason)
 
-    return ask(request, question, form, act, section="models")
+    return ask_why(request, question, do)

@@ -12,11 +12,11 @@ from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.fleet import (
     EnvironmentForm,
     OptionalReasonForm,
-    ReasonForm,
     RepositoryForm,
     ServerChangeForm,
     ServerForm,
 )
+from apps.console.reasons import ask_why
 from apps.deployments import selectors as deployments
 from apps.deployments.services import retire_server as retire
 from apps.fleet import selectors as fleet
@@ -114,11 +114,10 @@ def cordon_server(request: HttpRequest, name: str) -> HttpResponse:
         ),
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.cordon_server(actor(request), name=name, reason=given["reason"])
-        return _back(request, name, f"{name} is cordoned.")
+    def do(reason: str) -> None:
+        services.cordon_server(actor(request), name=name, reason=reason)
 
-    return ask(request, question, ReasonForm(request.POST or None), act, section="servers")
+    return ask_why(request, question, do, section="servers", told=f"{name} is cordoned.")
 
 
 def uncordon_server(request: HttpRequest, name: str) -> HttpResponse:
@@ -156,11 +155,10 @@ def retire_server(request: HttpRequest, name: str) -> HttpResponse:
         is_dangerous=True,
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        retire(actor(request), name=name, reason=given["reason"])
-        return _back(request, name, f"{name} is retired.")
+    def do(reason: str) -> None:
+        retire(actor(request), name=name, reason=reason)
 
-    return ask(request, question, ReasonForm(request.POST or None), act, section="servers")
+    return ask_why(request, question, do, section="servers", told=f"{name} is retired.")
 
 
 def add_environment(request: HttpRequest) -> HttpResponse:

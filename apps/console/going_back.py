@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.console.door import Question, actor, ask
 from apps.console.forms.deployments import RollBackForm
-from apps.console.forms.fleet import ReasonForm
+from apps.console.reasons import ask_why
 from apps.console.shown.models import speed_of
 from apps.console.shown.rollouts import number_of
 from apps.console.shown.words import count, listed
@@ -105,7 +104,6 @@ def _consequences(
 def hold(request: HttpRequest, name: str, environment: str) -> HttpResponse:
     """Keep everything but rollbacks from moving what is live."""
     placement = deployments.get_placement(environment, name)
-    form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Hold {name} in {environment}",
         button=f"Hold version {number_of(placement.active)}",
@@ -116,18 +114,15 @@ def hold(request: HttpRequest, name: str, environment: str) -> HttpResponse:
         ),
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.hold(actor(request), environment=environment, model=name, reason=given["reason"])
-        messages.success(request, f"{name} in {environment} is held.")
-        return reverse("console:model", args=[name])
+    def do(reason: str) -> None:
+        services.hold(actor(request), environment=environment, model=name, reason=reason)
 
-    return ask(request, question, form, act, section="models")
+    return ask_why(request, question, do, told=f"{name} in {environment} is held.")
 
 
 def unhold(request: HttpRequest, name: str, environment: str) -> HttpResponse:
     """Let go of a hold."""
     placement = deployments.get_placement(environment, name)
-    form = ReasonForm(request.POST or None)
     held = f"Held by {placement.held_by}: {placement.hold_reason}" if placement.held_at else "It is not held now."
     question = Question(
         title=f"Let go of {name} in {environment}",
@@ -136,19 +131,16 @@ def unhold(request: HttpRequest, name: str, environment: str) -> HttpResponse:
         consequences=(held, "Promotions and healing go on as before."),
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.unhold(actor(request), environment=environment, model=name, reason=given["reason"])
-        messages.success(request, f"{name} in {environment} is not held any more.")
-        return reverse("console:model", args=[name])
+    def do(reason: str) -> None:
+        services.unhold(actor(request), environment=environment, model=name, reason=reason)
 
-    return ask(request, question, form, act, section="models")
+    return ask_why(request, question, do, told=f"{name} in {environment} is not held any more.")
 
 
 def lift_ban(request: HttpRequest, ban_id: int) -> HttpResponse:
     """Let a version go live again where it was rolled back."""
     ban = deployments.get_ban(ban_id)
     model, environment = ban.placement.model.name, ban.placement.environment.name
-    form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Lift the ban of {model} {ban.version.number} in {environment}",
         button=f"Lift the ban of version {ban.version.number}",
@@ -160,9 +152,7 @@ def lift_ban(request: HttpRequest, ban_id: int) -> HttpResponse:
         is_dangerous=True,
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.lift_ban(actor(request), ban=ban_id, reason=given["reason"])
-        messages.success(request, f"Version {ban.version.number} may go to {environment} again.")
-        return reverse("console:model", args=[model])
+    def do(reason: str) -> None:
+        services.lift_ban(actor(request), ban=ban_id, reason=reason)
 
-    return ask(request, question, form, act, section="models")
+    return ask_why(request, question, do, told=f"Version {ban.version.number} may go to {environment} again.")

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.console.door import Part, Question, actor, ask, live_page
-from apps.console.forms.fleet import ReasonForm
 from apps.console.forms.releases import ReleaseBackForm, ReleaseForm
+from apps.console.reasons import ask_why
 from apps.console.shown.releases import release_detail, release_line
 from apps.console.shown.words import count, listed
 from apps.deployments import selectors as deployments
@@ -87,17 +87,15 @@ def _control(request: HttpRequest, release_id: int, word: str, service: Callable
     what = f"In {shown.environment}: {listed(list(shown.models))}."
     question = Question(f"{word}: release {release_id}", f"{word} all", here, consequences=(what, words))
 
-    def act(given: Mapping[str, Any]) -> str:
-        service(actor(request), release=release_id, reason=given["reason"])
-        return here
+    def do(reason: str) -> None:
+        service(actor(request), release=release_id, reason=reason)
 
-    return ask(request, question, ReasonForm(request.POST or None), act, section="rollouts")
+    return ask_why(request, question, do, section="rollouts")
 
 
 def abort_release(request: HttpRequest, release_id: int) -> HttpResponse:
     """Stop all of it."""
     shown = release_line(deployments.get_release(release_id))
-    form = ReasonForm(request.POST or None)
     question = Question(
         title=f"Abort release {release_id}",
         button=f"Abort: {count(len(shown.models), 'model')} go back" if len(shown.models) > 1 else "Abort",
@@ -106,11 +104,10 @@ def abort_release(request: HttpRequest, release_id: int) -> HttpResponse:
         is_dangerous=True,
     )
 
-    def act(given: Mapping[str, Any]) -> str:
-        services.abort_release(actor(request), release=release_id, reason=given["reason"])
-        return reverse("console:release", args=[release_id])
+    def do(reason: str) -> None:
+        services.abort_release(actor(request), release=release_id, reason=reason)
 
-    return ask(request, question, form, act, section="rollouts")
+    return ask_why(request, question, do, section="rollouts")
 
 
 def roll_back_release(request: HttpRequest, release_id: int) -> HttpResponse:
