@@ -1,4 +1,4 @@
-"""Requests and failures of all models over 30 days: of what rules recorded, or else of the counters themselves.
+"""Requests and failures of all models over 30 days, and their slow times: of what rules recorded, or else of counters.
 
 A fleet's raw counters over 30 days are hundreds of millions of samples; the rules keep two small numbers per model
 every five minutes (`compose/prometheus/rules.yml`). Where no rule is loaded the counters themselves are asked.
@@ -12,9 +12,10 @@ from apps.metrics.budgets import HOUR_S, WINDOW_S
 from apps.metrics.prometheus import Series
 from apps.metrics.sources import queries
 from apps.metrics.windows import Window
-from apps.serving.matching import exactly
+from apps.serving.matching import exactly, one_of
 from apps.serving.signals import Query, Selection, Signal
 
+WORST_P99_MS = "conch:latency_ms:p99_worst"
 REQUESTS, FAILURES = "conch:requests:increase5m", "conch:failures:increase5m"
 RECORDED_EVERY_S = 300
 BY = ("environment", "model")
@@ -45,6 +46,22 @@ def recorded_questions(environment: str) -> list[str]:
         for metric in (REQUESTS, FAILURES)
     ]
     return [*sums, f"max(count_over_time({REQUESTS}[{WINDOW_S}s])) * {RECORDED_EVERY_S}"]
+
+
+def slow_question(limits: Mapping[str, float], *, environment: str, span_s: int) -> str:
+    """One question for all models: the share of the time with traffic in which p99 was above each one's limit (in ms).
+
+    Empty where nobody has a limit. A limit that models share is asked for once.
+    """
+    sharing: dict[float, list[str]] = {}
+    for model, limit in sorted(limits.items()):
+        sharing.setdefault(limit, []).append(model)
+    step_s = max(60, span_s // 288)
+    asked = []
+    for limit, models in sharing.items():
+        matchers = ",".join([*exactly({"environment": environment}), *one_of("model", models)])
+        asked.append(f"avg_over_time(({WORST_P99_MS}{{{matchers}}} > bool {limit:g})[{span_s}s:{step_s}s])")
+    return " or ".join(asked)
 
 
 def counted(batch: Batch, *, environment: str, at: Window, asked: Answers) -> Counted:

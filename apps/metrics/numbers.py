@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from apps.metrics.answers import Batch, answers
-from apps.metrics.budgets import worst
+from apps.metrics.budgets import Budget, worst
 from apps.metrics.errors import PrometheusFailed
 from apps.metrics.prometheus import Series
 from apps.metrics.promises import budgets
@@ -39,7 +39,8 @@ class Course:
 class Numbers:
     """One model's figures. `is_mean`: its servers give no percentiles, so latency is the mean.
 
-    `budget_left` is that of its error budget, where least is left; None without a promise or without requests.
+    `budget_left` is what is left of the promise of which least is left, `budget_of` which: errors, or latency where a
+    rule keeps its p99; None without a promise or without requests.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Numbers:
     error_percent: Course
     is_mean: bool
     budget_left: float | None = None
+    budget_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,17 @@ def numbers(names: Iterable[str], *, environment: str = "", range_s: int, now: d
         found = _ask(environment, window)
     except PrometheusFailed as error:
         return FleetNumbers(window, (), error.message)
-    kept = budgets(wanted, environment=environment, with_latency=False, now=now)
+    kept = budgets(wanted, environment=environment, asks_servers=False, now=now)
     left = {name: worst([one for one in kept.budgets if one.model == name]) for name in wanted}
     return FleetNumbers(
         window,
-        tuple(replace(_numbers(name, found), budget_left=one.left if one else None) for name, one in left.items()),
+        tuple(_with_budget(_numbers(name, found), one) for name, one in left.items()),
         budget_problem=kept.problem,
     )
+
+
+def _with_budget(found: Numbers, one: Budget | None) -> Numbers:
+    return replace(found, budget_left=one.left, budget_of=one.promise) if one else found
 
 
 def _ask(environment: str, window: Window) -> Mapping[Signal, Mapping[str, Course]]:

@@ -1,12 +1,12 @@
 """How models keep their promises: budgets, read from Prometheus over 30 days (errors) and a day (latency)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from apps.metrics.answers import Batch, answers
 from apps.metrics.budgets import DAY_S, HOUR_S, SLOW_SHARE, WINDOW_S, Budget, Spent
-from apps.metrics.counted import BY, Key, Values, counted, keyed, recorded_questions
+from apps.metrics.counted import BY, Key, Values, counted, keyed, recorded_questions, slow_question
 from apps.metrics.errors import PrometheusFailed
 from apps.metrics.questions import scrape_interval_s
 from apps.metrics.sources import queries
@@ -35,36 +35,45 @@ class _Promise:
     error_ratio: float | None
 
 
-def budgets(models: Iterable[str], *, environment: str = "", with_latency: bool = True, now: datetime) -> Budgets:
-    """The budgets of these models that promise something, wherever they are asked; PrometheusFailed becomes words."""
+def budgets(models: Iterable[str], *, environment: str = "", asks_servers: bool = True, now: datetime) -> Budgets:
+    """The budgets of these models that promise something, wherever they are asked; PrometheusFailed becomes words.
+
+    `asks_servers`: where no rule keeps a model's p99, its past is read from the servers' own, a question per model.
+    """
     rows = registry.models().filter(name__in=list(models)).values_list("name", "slo_p99_ms", "slo_error_ratio")
     promised = [_Promise(*row) for row in rows]
-    if not any(one.error_ratio is not None or (one.p99_ms is not None and with_latency) for one in promised):
+    if not any(one.error_ratio is not None or one.p99_ms is not None for one in promised):
         return Budgets(())
     try:
-        return Budgets(tuple(_read(promised, environment=environment, with_latency=with_latency, now=now)))
+        return Budgets(tuple(_read(promised, environment=environment, asks_servers=asks_servers, now=now)))
     except PrometheusFailed as error:
         return Budgets((), error.message)
 
 
-def _read(promised: list[_Promise], *, environment: str, with_latency: bool, now: datetime) -> Iterator[Budget]:
+def _read(promised: list[_Promise], *, environment: str, asks_servers: bool, now: datetime) -> Iterator[Budget]:
     end_s = int(now.timestamp()) // SLOT_S * SLOT_S
-    asked = _Asked(Window(end_s, end_s, SLOT_S), environment)
+    limits = {one.model: one.p99_ms for one in promised if one.p99_ms is not None}
+    asked = _Asked(Window(end_s, end_s, SLOT_S), environment, limits, asks_servers=asks_servers)
     known_s = asked.known_s()
     for one in promised:
         if one.error_ratio is not None:
             yield from asked.errors(one.model, one.error_ratio, known_s)
-        if one.p99_ms is not None and with_latency:
+        if one.p99_ms is not None:
             yield from asked.latency(one.model, one.p99_ms, known_s)
 
 
 class _Asked:
-    """Prometheus's answers about all models together; what is asked for each is a p99's own limit."""
+    """Prometheus's answers about all models together; each is asked alone only for a p99 that no rule keeps."""
 
-    def __init__(self, at: Window, environment: str) -> None:
-        self._at, self._environment = at, environment
-        self._batch = Batch(answers(), ((promql, at) for promql in [_KNOWN, *recorded_questions(environment)]))
+    def __init__(self, at: Window, environment: str, limits: Mapping[str, float], *, asks_servers: bool) -> None:
+        self._at, self._environment, self._asks_servers = at, environment, asks_servers
+        slow = {span: slow_question(limits, environment=environment, span_s=span) for span in (DAY_S, HOUR_S)}
+        asked = [_KNOWN, *recorded_questions(environment), *filter(None, slow.values())]
+        self._batch = Batch(answers(), ((promql, at) for promql in asked))
         self._counted = counted(self._batch, environment=environment, at=at, asked=answers())
+        self._slow: dict[int, Values] = {
+            span: keyed(self._batch.over(promql, at).series) if promql else {} for span, promql in slow.items()
+        }
 
     def known_s(self) -> float | None:
         """For how long Prometheus has known any server."""
@@ -80,13 +89,15 @@ class _Asked:
             yield Budget(model, key[0], "errors", allowed, allowed, spent, WINDOW_S, kept.requests.get(key), known_s)
 
     def latency(self, model: str, p99_ms: float, known_s: float | None) -> Iterator[Budget]:
-        found = {span: self._slow(model, p99_ms, span) for span in (DAY_S, HOUR_S)}
+        found = self._slow
+        if self._asks_servers and not _of(model, found[DAY_S]):
+            found = {span: self._slow_on_servers(model, p99_ms, span) for span in (DAY_S, HOUR_S)}
         for key in _of(model, found[DAY_S]) or _of(model, self._counted.requests):
             spent = Spent(found[DAY_S].get(key), found[HOUR_S].get(key))
             remark = untold(is_in_day=key in found[DAY_S], is_in_hour=key in found[HOUR_S], known_s=known_s)
             yield Budget(model, key[0], "latency", p99_ms, SLOW_SHARE, spent, DAY_S, known_s=known_s, remark=remark)
 
-    def _slow(self, model: str, p99_ms: float, span_s: int) -> Values:
+    def _slow_on_servers(self, model: str, p99_ms: float, span_s: int) -> Values:
         """The share of the time with traffic in which the worst server's p99 was above the promise."""
         selection = Selection(
             environment=self._environment, model=model, by=BY, window_s=SCRAPES_PER_RATE * scrape_interval_s()

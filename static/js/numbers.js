@@ -41,18 +41,19 @@
 
   function said(cell, found, problem, budgetProblem) {
     if (!found) return { value: null, words: problem };
-    if (cell.dataset.number === "budget") return budget(found.budget_left, budgetProblem);
+    if (cell.dataset.number === "budget") return budget(found, budgetProblem);
     const { now, values } = found[FIGURES[cell.dataset.number]];
     const isMean = found.is_mean && cell.dataset.number === "latency";
     const words = now === null ? "no value: not loaded, not asked, or not scraped" : isMean ? "the mean: no server gives percentiles" : "";
     return { value: now, course: values, note: isMean && now !== null ? "mean" : "", words };
   }
 
-  function budget(left, problem) {
+  function budget({ budget_left: left, budget_of: promise }, problem) {
     if (left === null && problem) return { value: null, note: "not known", words: `not known: ${problem}` };
-    if (left === null) return { value: null, words: "promises no error ratio, or nobody asked it in 30 days" };
+    if (left === null) return { value: null, words: "promises nothing, or nobody asked it" };
     const isSpent = left < 0;
-    return { value: Math.max(-999, Math.round(left * 100)), isBad: isSpent, words: isSpent ? "more was spent than there is" : "of the error budget of 30 days" };
+    const whole = promise === "latency" ? "of a day's time that p99 may be above its promise" : "of the error budget of 30 days";
+    return { value: Math.max(-999, Math.round(left * 100)), isBad: isSpent, words: isSpent ? `more was spent than there is ${whole}` : whole };
   }
 
   async function ask(models) {

@@ -142,7 +142,11 @@ class NumbersShape(Shape):
     error_percent = CourseShape()
     is_mean = serializers.BooleanField(help_text="No server gives percentiles: latency is the mean.")
     budget_left = serializers.FloatField(
-        allow_null=True, help_text="Of the error budget of 30 days: 1 is all of it; below 0, more was spent."
+        allow_null=True,
+        help_text="Of the promise of which least is left: 1 is all of it; below 0, more was spent than there is.",
+    )
+    budget_of = serializers.CharField(
+        help_text="Which promise: errors (over 30 days), or latency (over a day, where a rule keeps its p99)."
     )
 
 

@@ -154,6 +154,11 @@ _SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
         for server, rates in (("prod-1", (0, 10, 10)), ("prod-2", (0, 0, 10)))
         for le, per_s in zip(("100", "500", "+Inf"), rates, strict=True)
     ),
+    (
+        "conch:latency_ms:p99_worst",
+        'environment="prod",model="paced"',
+        lambda age_s: 60 if age_s < SPAN_S / 2 else 40,
+    ),
     *of_exporter("dcgm_mig_a100", pod="pod"),
     *of_exporter("dcgm_mig_h100_v4.6", pod="exported_pod"),
     *of_exporter("dcgm_mig_without_host"),

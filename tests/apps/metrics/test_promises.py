@@ -1,6 +1,6 @@
 """Promises as budgets: the arithmetic, and what a real Prometheus with a known past makes of them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -113,6 +113,36 @@ def test_what_the_rules_counted_is_asked_not_a_month_of_raw_counters(scripted: S
     assert (found.spent.share, found.spent.recent_share, found.requests) == (0.005, 0.025, 80_000)
     assert promise(found).remark == "Prometheus knows only the last 2.0 d"
     assert not [one for one in scripted.asked if "nv_inference" in one.parameters["query"]]
+
+
+@pytest.mark.django_db
+def test_a_fleets_p99s_are_one_question_however_many_models_and_limits(scripted: ScriptedPrometheus) -> None:
+    scripted.answer = lambda _: matrix()
+    now = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    Model.objects.create(name="one", slo_p99_ms=50)
+    numbers(["one"], range_s=900, now=now)
+    before = len(scripted.asked)
+    for number in range(20):
+        Model.objects.create(name=f"m{number}", slo_p99_ms=50 + number % 4)
+
+    numbers(["one", *(f"m{number}" for number in range(20))], range_s=900, now=now + timedelta(hours=1))
+
+    asked = [one.parameters["query"] for one in scripted.asked[before:]]
+    assert len(asked) == before
+    assert sorted(query.count("> bool 50)") for query in asked if "p99_worst" in query) == [1, 1]
+
+
+@pytest.mark.live
+@pytest.mark.django_db
+def test_the_least_that_is_left_is_the_p99s_where_a_rule_keeps_it(known_past: datetime) -> None:
+    Model.objects.create(name="paced", slo_p99_ms=50)
+    Model.objects.create(name="digits", slo_p99_ms=50)
+
+    paced, digits = numbers(["paced", "digits"], range_s=900, now=known_past).models
+
+    assert paced.budget_of == "latency"
+    assert paced.budget_left == pytest.approx(1 - 0.5 / 0.01, abs=12)
+    assert (digits.budget_of, digits.budget_left) == ("", None)
 
 
 @pytest.mark.django_db
