@@ -39,6 +39,10 @@ def main() -> None:
             take(page, "/models/digits/?range=900", given.into / "model.png", height=1000)
             take(page, newest_rollout(page), given.into / "rollout.png")
             take(page, "/servers/prod-1/?range=900", given.into / "server.png", height=1000)
+            take(page, "/models/digits/versions/6/", given.into / "preflight.png", part="#live-report")
+            take(page, "/models/digits/?range=900", given.into / "advice.png", part="section:has(> div > #live-advice)")
+            take(page, "/environments/prod/policy/", given.into / "policy.png", height=1000)
+            take(page, answered_request(page), given.into / "try.png", height=1000)
         with signed_in(browser, demo, theme="dark") as page:
             take(page, "/models/digits/?range=900", given.into / "model-dark.png", height=1000)
         browser.close()
@@ -63,8 +67,17 @@ def newest_rollout(page: Page) -> str:
     return page.get_by_role("row").nth(1).get_by_role("link").first.get_attribute("href") or "/rollouts/"
 
 
-def take(page: Page, where: str, file: Path, *, height: int = 900) -> None:
-    """Open, wait until charts and numbers are drawn, keep what one sees."""
+def answered_request(page: Page) -> str:
+    """The path of a request by hand that was made just now, once its answer is there."""
+    page.goto("/models/digits/versions/2/try/")
+    page.get_by_role("link", name=re.compile("^sample")).first.click()
+    page.get_by_role("button", name="Send one request").click()
+    page.get_by_role("region", name="Answer").wait_for(timeout=DRAWN_TIMEOUT_MS)
+    return page.url
+
+
+def take(page: Page, where: str, file: Path, *, height: int = 900, part: str = "") -> None:
+    """Open, wait until charts and numbers are drawn, keep what one sees, or a part of the page alone."""
     page.set_viewport_size({"width": SIZE["width"], "height": height})
     page.goto(where)
     page.wait_for_function(
@@ -72,7 +85,10 @@ def take(page: Page, where: str, file: Path, *, height: int = 900) -> None:
     )
     for number in page.locator("[data-number]").all():
         number.get_by_text(re.compile(r"\d")).wait_for(timeout=DRAWN_TIMEOUT_MS)
-    page.screenshot(path=file, animations="disabled")
+    if part:
+        page.locator(part).screenshot(path=file, animations="disabled")
+    else:
+        page.screenshot(path=file, animations="disabled")
     print(f"{file.name}: {file.stat().st_size / 1024:.0f} KiB")
 
 
