@@ -115,7 +115,7 @@ def _server(found: "Server", *, most_rows: int | None) -> Part:
     shown = server_page(
         found,
         observed=fleet.observed(server=found.name),
-        placements=deployments.placements(environment=found.environment.name),
+        wanted=deployments.wanted_in(found.environment.name),
         drift=deployments.kept_drift(server=found.name)[:DRIFT_ROWS],
         service=deployments.in_service(found, now=now),
         now=now,

@@ -12,7 +12,7 @@ from apps.console.shown.state import OBSERVED, Chip, chip
 from apps.serving import backends
 
 if TYPE_CHECKING:
-    from apps.deployments.models import Placement
+    from apps.deployments.selectors import Wanted
     from apps.fleet.models import ObservedVersion
 
 
@@ -35,25 +35,36 @@ class VersionRow:
 
 
 def version_rows(
-    observed: Sequence["ObservedVersion"], placements: Iterable["Placement"], environment: str
-) -> Iterable[VersionRow]:
-    """Every version that is wanted there or was seen there, what is wrong first."""
-    wanted: dict[tuple[str, int], str] = {}
-    for placement in placements:
-        for version, role in ((placement.active, "active"), (placement.standby, "standby")):
-            if version is not None:
-                wanted[placement.model.name, version.number] = role
+    observed: Sequence["ObservedVersion"], desired: Iterable["Wanted"], environment: str, *, most: int | None
+) -> tuple[list[VersionRow], int]:
+    """What is wanted there or was seen there, what is wrong first, no more than `most`; and how many more there are."""
+    roles: dict[tuple[str, int], str] = {}
+    for one in desired:
+        for number, role in ((one.active, "active"), (one.standby, "standby")):
+            if number is not None:
+                roles[one.model, number] = role
     seen = {(row.model, row.version): row for row in observed if not row.model.endswith(SHADOW_SUFFIX)}
-    known = {model for model, _ in wanted}
+    known = {model for model, _ in roles}
+    verdicts = {
+        key: _verdict(roles.get(key, ""), seen[key].state if key in seen else "", is_known=key[0] in known)
+        for key in {*roles, *seen}
+    }
+    order = sorted(verdicts, key=lambda key: (verdicts[key].tone != "bad", *key))
     rows = [
-        _row(key, wanted.get(key, ""), seen.get(key), is_known=key[0] in known, environment=environment)
-        for key in {*wanted, *seen}
+        _row(key, roles.get(key, ""), seen.get(key), verdicts[key], is_known=key[0] in known, environment=environment)
+        for key in order[:most]
     ]
-    yield from sorted(rows, key=lambda row: (row.verdict.tone != "bad", row.model, row.version))
+    return rows, len(order) - len(rows)
 
 
 def _row(
-    key: tuple[str, int], role: str, seen: "ObservedVersion | None", *, is_known: bool, environment: str
+    key: tuple[str, int],
+    role: str,
+    seen: "ObservedVersion | None",
+    verdict: Chip,
+    *,
+    is_known: bool,
+    environment: str,
 ) -> VersionRow:
     model, version = key
     state = seen.state if seen else ""
@@ -64,7 +75,7 @@ def _row(
         version_url=link("version", model, version) if is_known else "",
         desired=_desired(role),
         observed=chip(OBSERVED, state) if state else Chip("–", "mute", "not in the server's index"),
-        verdict=_verdict(role, state, is_known=is_known),
+        verdict=verdict,
         reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
         since=seen.since if seen else None,
         back_url=link("roll_back", model, environment) if role == "active" else "",

@@ -12,8 +12,8 @@ from apps.console.shown.state import SERVER, Chip, Problem, chip, problem
 from apps.console.shown.words import listed
 
 if TYPE_CHECKING:
-    from apps.deployments.models import Drift, Placement
-    from apps.deployments.selectors import InService
+    from apps.deployments.models import Drift
+    from apps.deployments.selectors import InService, Wanted
     from apps.fleet.models import ObservedVersion, Server
 
 STALE_AFTER = timedelta(seconds=30)
@@ -119,7 +119,7 @@ def server_page(
     server: "Server",
     *,
     observed: Iterable["ObservedVersion"],
-    placements: Iterable["Placement"],
+    wanted: Iterable["Wanted"],
     drift: Iterable["Drift"],
     service: "InService",
     now: datetime,
@@ -127,13 +127,13 @@ def server_page(
 ) -> ServerPage:
     """Everything about one server; of its rows the first `most_rows`, or all."""
     seen = list(observed)
-    rows = tuple(version_rows(seen, placements, server.environment.name))
+    rows, more_rows = version_rows(seen, wanted, server.environment.name, most=most_rows)
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
     return ServerPage(
         line=server_line(server, now),
-        rows=tuple(explained(row, server.kind) for row in rows[:most_rows]),
-        more_rows=len(rows) - len(rows[:most_rows]),
+        rows=tuple(explained(row, server.kind) for row in rows),
+        more_rows=more_rows,
         problem=problem(finding) if server.state in ("refused", "checking") else None,
         warnings=tuple(_warnings(finding)),
         cordoned_at=server.cordoned_at if _is_cordoned(server) else None,

@@ -40,7 +40,7 @@ from apps.deployments.selectors.memory import (
     server_memory,
 )
 from apps.deployments.selectors.overlays import Effect, document_of, effect, overlay_history, previous_number
-from apps.deployments.selectors.placements import get_placement, placements, probes
+from apps.deployments.selectors.placements import Wanted, get_placement, placements, probes, wanted_in
 from apps.deployments.selectors.policies import (
     policies,
     policy_in,
@@ -111,6 +111,7 @@ __all__ = [
     "ServerMemory",
     "Target",
     "Told",
+    "Wanted",
     "Work",
     "active_rollout",
     "advice",
@@ -189,6 +190,7 @@ __all__ = [
     "told_drift",
     "trial_has_ended",
     "trials",
+    "wanted_in",
     "with_last_judgement",
     "with_policies",
     "with_progress",

@@ -1,10 +1,10 @@
 """The fleet as a matrix: one row per model, one cell per server. A constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from django.db.models import Case, OuterRef, QuerySet, Subquery, When
+from django.db.models import Case, Count, Max, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.utils import timezone
 
 from apps.common.names import shadow_of
@@ -14,7 +14,7 @@ from apps.deployments.selectors.drift import desired_of, desired_versions, obser
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.selectors.rollouts import with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
-from apps.fleet.models import Environment, Server
+from apps.fleet.models import Environment, ObservedVersion, Server
 from apps.metrics.verdicts import Verdict
 from apps.registry.models import Model
 
@@ -40,61 +40,97 @@ class Row:
     placements: Mapping[str, Placement] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Of all cells: those that are plainly right, what was seen at the others, where those go that are changing."""
+
+    right: Set[tuple[int, str]]
+    seen: Mapping[int, Seen]
+    moving: Mapping[tuple[int, int], int | None]
+
+
 def fleet_rows(models: list[Model], environments: list[Environment], servers: list[Server]) -> list[Row]:
     """Rows for these models over these servers; cells are keyed by environment name."""
-    names = [model.name for model in models]
     placed = _placements(models, environments)
-    seen = observed(names, servers)
-    moving = _moving(models)
     names_of = {environment.pk: environment.name for environment in environments}
-    by_environment: dict[str, list[Server]] = defaultdict(list)
+    there: dict[str, list[Server]] = {environment.name: [] for environment in environments}
     for server in servers:
-        by_environment[names_of[server.environment_id]].append(server)
+        there[names_of[server.environment_id]].append(server)
+    right = _plainly_right(models, placed, there)
+    known = _Known(right, _seen_of_others(models, placed, there, right), _moving(models))
     rows = []
     for model in models:
         mine = placed[model.pk]
         cells = {
-            environment.name: [
-                _cell(server, model, mine.get(environment.name), seen[server.pk], moving)
-                for server in by_environment[environment.name]
-            ]
-            for environment in environments
+            name: [_cell(server, model, mine.get(name), known) for server in found] for name, found in there.items()
         }
         rows.append(Row(model, cells, mine))
     return rows
 
 
-def _cell(
-    server: Server,
-    model: Model,
-    placement: Placement | None,
-    seen: Seen,
-    moving: Mapping[tuple[int, int], int | None],
-) -> Cell:
+def _cell(server: Server, model: Model, placement: Placement | None, known: _Known) -> Cell:
     place = (server.pk, model.pk)
     active = placement.active.number if placement and placement.active else None
     standby = placement.standby.number if placement and placement.standby else None
-    if place in moving:
-        return Cell(server, "changing", active, standby, going_to=moving[place])
+    if place in known.moving:
+        return Cell(server, "changing", active, standby, going_to=known.moving[place])
     if active is None:
         return Cell(server, "absent", None)
     observation = getattr(server, "observation", None)
     if observation is None or not observation.is_reachable:
         return Cell(server, "unseen", active, standby)
-    if placement is None or _is_plainly_right(model.name, placement, seen):
+    if placement is None or (server.pk, model.name) in known.right:
         return Cell(server, "serving", active, standby)
-    differences = tuple(drift({model.name: desired_of(placement)}, seen, now=timezone.now()))
+    found = known.seen.get(server.pk, {})
+    differences = tuple(drift({model.name: desired_of(placement)}, found, now=timezone.now()))
     return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
 
 
-def _is_plainly_right(model: str, placement: Placement, seen: Seen) -> bool:
-    """Most cells of a large fleet: exactly what is desired is READY, and nothing else is known of the model there."""
-    sights = seen.get(model, {})
-    return (
-        sights.keys() == desired_versions(placement)
-        and shadow_of(model) not in seen
-        and all(sight.state == "READY" and not sight.has_restarted for sight in sights.values())
+def _plainly_right(
+    models: list[Model], placed: Mapping[int, Mapping[str, Placement]], there: Mapping[str, list[Server]]
+) -> set[tuple[int, str]]:
+    """Most cells of a large fleet: exactly what is desired is READY, and nothing else is known of the model there.
+
+    By server and model. Counted by the database: a row for each cell would be most of the page's time.
+    """
+    names = [name for model in models for name in (model.name, shadow_of(model.name))]
+    rows = ObservedVersion.objects.filter(server__in=[one for found in there.values() for one in found])
+    is_right = Q(state="READY", restarted_at=None)
+    tallies = (
+        rows.filter(model__in=names)
+        .order_by()
+        .values_list("server_id", "model")
+        .annotate(all=Count("pk"), right=Count("pk", filter=is_right), least=Min("version"), most=Max("version"))
     )
+    seen = {(server, model): tuple(tally) for server, model, *tally in tallies}
+    return {
+        (server.pk, model.name)
+        for model in models
+        for name, placement in placed[model.pk].items()
+        if (wanted := desired_versions(placement))
+        for server in there[name]
+        if seen.get((server.pk, model.name)) == (len(wanted), len(wanted), min(wanted), max(wanted))
+        and (server.pk, shadow_of(model.name)) not in seen
+    }
+
+
+def _seen_of_others(
+    models: list[Model],
+    placed: Mapping[int, Mapping[str, Placement]],
+    there: Mapping[str, list[Server]],
+    right: Set[tuple[int, str]],
+) -> Mapping[int, Seen]:
+    """What was seen where something is not plainly right: these cells need a closer look."""
+    odd = [
+        (server, model.name)
+        for model in models
+        for name in placed[model.pk]
+        for server in there[name]
+        if (server.pk, model.name) not in right
+    ]
+    if not odd:
+        return {}
+    return observed({model for _, model in odd}, list({server.pk: server for server, _ in odd}.values()))
 
 
 def _placements(models: list[Model], environments: list[Environment]) -> Mapping[int, dict[str, Placement]]:

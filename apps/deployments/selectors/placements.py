@@ -1,5 +1,7 @@
 """Desired state, read."""
 
+from dataclasses import dataclass
+
 from django.db.models import QuerySet
 
 from apps.deployments.errors import PlacementUnknown
@@ -23,6 +25,21 @@ def placements(*, environment: str = "", model: str = "") -> QuerySet[Placement]
     if model:
         found = found.filter(model__name=model)
     return found.order_by("environment__rank", "environment__name", "model__name")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The numbers of one model's versions that should be loaded in an environment."""
+
+    model: str
+    active: int | None
+    standby: int | None
+
+
+def wanted_in(environment: str) -> list[Wanted]:
+    """What should be loaded there, and no more of it than that: an environment may have hundreds of models."""
+    found = Placement.objects.filter(environment__name=environment).order_by("model__name")
+    return [Wanted(*row) for row in found.values_list("model__name", "active__number", "standby__number")]
 
 
 def get_placement(environment: str, model: str) -> Placement:
