@@ -82,7 +82,7 @@ class ServerForm(forms.Form):
     labels = forms.CharField(
         required=False,
         max_length=2_000,
-        widget=forms.TextInput(attrs={"placeholder": "gpu=a100 mig=1g.10gb"}),
+        widget=forms.TextInput(attrs={"placeholder": "gpu=gpu-node-a/0 zone=eu"}),
         help_text="name=value, separated by spaces.",
     )
     control_key = forms.CharField(
@@ -107,7 +107,7 @@ class ServerForm(forms.Form):
         choose(self, "repository", [(name, name) for name in repositories])
 
     def clean_labels(self) -> dict[str, str]:
-        """`gpu=a100 mig=1g.10gb` as pairs."""
+        """`gpu=gpu-node-a/0 zone=eu` as pairs."""
         pairs = [part.partition("=") for part in str(self.cleaned_data["labels"]).split()]
         if any(not name or not equals for name, equals, _ in pairs):
             raise forms.ValidationError("Write name=value pairs, separated by spaces.")
