@@ -11,7 +11,7 @@ from typing import Any
 class Figure:
     """One number with its unit; `beside` is the same number for other ways, None where it cannot be told.
 
-    `bar` is the most it may be; of a throughput it is the least.
+    `bar` is the most it may be; of a throughput, or a share of one, it is the least.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Figure:
 
 def is_throughput(name: str) -> bool:
     """Whether more of the figure of that name is better."""
-    return name.endswith("throughput_ratio")
+    return name.endswith(("throughput_ratio", "ready_ratio"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""How fast a large artifact goes in, and how much memory that takes: as a form, and as a resumable upload."""
+"""How fast a large artifact comes in and is ready, and with how much memory: as a form, and as a resumable upload."""
 
 import os
+import shutil
 import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -18,13 +20,13 @@ from demo.seed import ensure, wait_until
 MODEL = "intake"
 SIZE_BYTES = 4 << 30
 BLOCK_BYTES = 16 << 20
-LEAST_RATIO, MOST_RSS_MB = 0.6, 64
+LEAST_RATIO, LEAST_READY_RATIO, MOST_RSS_MB = 0.6, 0.5, 64
 Send = Callable[[int, str, str, Path], int]
 WAYS: dict[str, Send] = {"multipart": senders.send_form, "tus": senders.send_tus}
 
 
 def measure(stack: Stack, *, size_bytes: int = SIZE_BYTES) -> tuple[list[Figure], dict[str, Any]]:
-    """Throughput of both ways beside `sha256sum` and `cp` of the same file, and memory above idle."""
+    """Throughput of both ways, and time until ready, beside the same by hand with the same file; memory above idle."""
     folder = stack.home.state / "intake"
     folder.mkdir()
     ensure(stack.conch, "models", MODEL, {"owner": "bench"})
@@ -51,10 +53,13 @@ def _large_archive(folder: Path, size_bytes: int) -> Path:
 
 
 def _by_hand(file: Path) -> dict[str, float]:
-    """Seconds of what a person would do: hash it, copy it."""
-    copy = file.with_suffix(".copy")
+    """Seconds of what a person would do: hash it and copy it; unpack it, and hash what was in it."""
+    copy, unpacked = file.with_suffix(".copy"), file.with_suffix(".unpacked")
     took = {"sha256sum": _seconds("sha256sum", file), "cp": _seconds("cp", file, copy)}
+    took["unpack"] = _seconds(sys.executable, "-m", "zipfile", "-e", copy, unpacked)
+    took["sha256sum_of_files"] = _seconds("sha256sum", *(one for one in unpacked.rglob("*") if one.is_file()))
     copy.unlink()
+    shutil.rmtree(unpacked)
     return took
 
 
@@ -78,14 +83,18 @@ def _arrive(stack: Stack, send: Send, file: Path) -> dict[str, Any]:
 
 
 def _figures(samples: dict[str, Any]) -> list[Figure]:
-    by_hand_s = sum(samples["by_hand_s"].values())
+    by_hand = samples["by_hand_s"]
+    received_s, ready_s = by_hand["sha256sum"] + by_hand["cp"], sum(by_hand.values())
     mib = samples["size_bytes"] / 2**20
     figures = []
     for name in WAYS:
         took = samples[name]
-        rates = {"MiB/s": round(mib / took["sent_s"]), "MiB/s of sha256sum and cp": round(mib / by_hand_s)}
+        sent_s, until_ready_s = took["sent_s"], took["sent_s"] + took["checked_s"]
+        sent = {"MiB/s": round(mib / sent_s), "MiB/s by hand": round(mib / received_s)}
+        ready = {"MiB/s": round(mib / until_ready_s), "MiB/s by hand": round(mib / ready_s)}
         figures += [
-            Figure(f"{name}_throughput_ratio", round(by_hand_s / took["sent_s"], 3), "", LEAST_RATIO, rates),
+            Figure(f"{name}_throughput_ratio", round(received_s / sent_s, 3), "", LEAST_RATIO, sent),
+            Figure(f"{name}_ready_ratio", round(ready_s / until_ready_s, 3), "", LEAST_READY_RATIO, ready),
             Figure(f"{name}_web_rss_mb", took["rss_mb"]["web"], "MiB", MOST_RSS_MB),
             Figure(f"{name}_worker_rss_mb", took["rss_mb"]["worker"], "MiB", MOST_RSS_MB),
         ]

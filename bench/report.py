@@ -46,8 +46,10 @@ the longest in equally long quiet windows of the same run. Beside it: the same c
     "intake": """\
 A file of 4 GiB sent to the real web server over loopback, as a form and as a resumable upload, while it is hashed
 and flushed to disk. `throughput_ratio` is the time of `sha256sum` and `cp` of the same file in the same run over the
-time from the first byte to the answer; the copy by hand is not flushed. `rss_mb` is the most memory that the web
-server, or the worker that unpacks and checks it afterwards, held above idle.""",
+time from the first byte to the answer; the copy by hand is not flushed. `ready_ratio` is the same up to `ready`, when
+the version is unpacked, checked, flushed and sealed: by hand the copy is unpacked too, and the files that were in it
+are hashed. `rss_mb` is the most memory that the web server, or the worker that unpacks and checks it afterwards, held
+above idle.""",
     "pages": """\
 Every page of the console and every list of the REST API, at 10, 100 and 1,000 rows of models x servers.
 `p95_ms` is the time of a request to the real web server, one after another, on one connection; `queries` is how

@@ -16,7 +16,7 @@ ENDINGS = {
     "rollback": ("hot_p50_ms", "hot_p95_ms", "failed_requests"),
     "promote": ("overhead_s", "stall_ratio", "failed_requests"),
     "pages": ("p95_ms", "queries"),
-    "intake": ("throughput_ratio", "rss_mb"),
+    "intake": ("throughput_ratio", "ready_ratio", "rss_mb"),
     "charts": ("ratio", "queries"),
 }
 COMMITTED = sorted(report.RESULTS.glob("*.json"))
