@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,24 @@ class ReceivingHandler(TemporaryFileUploadHandler):
         self._limit_bytes = limit_bytes
         self._sha256 = Sha256()
         self._received_bytes = 0
+        self._announced_bytes = 0
+
+    def handle_raw_input(
+        self,
+        input_data: Any,
+        META: Any,  # noqa: N803 - as Django names it
+        content_length: int,
+        boundary: Any,
+        encoding: str | None = None,
+    ) -> None:
+        """What the whole form was announced with."""
+        self._announced_bytes = content_length
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """Begin the next file."""
+        """Begin the next file, as large as it may become: so it counts among what is on its way in."""
         self._sha256 = Sha256()
         super().new_file(*args, **kwargs)
+        self._cut(max(0, self._announced_bytes - self._received_bytes))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         """Write on, or stop at the limit."""
@@ -52,11 +66,17 @@ class ReceivingHandler(TemporaryFileUploadHandler):
                 raise
 
     def file_complete(self, file_size: int) -> UploadedFile[bytes] | None:
-        """The file, carrying its digest."""
+        """The file, carrying its digest, and no larger than what came."""
+        self._cut(file_size)
         file: Any = super().file_complete(file_size)
         if file is not None:
             file.sha256 = self._sha256.hexdigest()
         return file  # type: ignore[no-any-return]
+
+    def _cut(self, size_bytes: int) -> None:
+        with STORE.faults(Path(settings.FILE_UPLOAD_TEMP_DIR), doing="receiving an upload"):
+            self.file.flush()
+            os.truncate(self.file.temporary_file_path(), size_bytes)
 
 
 def too_large(limit_bytes: int) -> UploadTooLarge:

@@ -68,7 +68,9 @@ def upload_version(request: HttpRequest, name: str) -> HttpResponse:
     registry.get_model(name)
     if request.method == "POST":
         access.require(actor(request), "add_version")
-        _require_small(int(request.headers.get("Content-Length") or 0))
+        announced = int(request.headers.get("Content-Length") or 0)
+        _require_small(announced)
+        services.require_room(announced)
         Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
     return _take_version(request, name)
 

@@ -132,6 +132,19 @@ def incoming(store: Path, name: str) -> Path:
     return store / INCOMING / name
 
 
+def receiving_bytes(store: Path) -> int:
+    """What forms that still come in have taken, each with all that it was announced with."""
+    folder = store / RECEIVING
+    return sum(_size_of(entry) for entry in os.scandir(folder)) if folder.is_dir() else 0
+
+
+def _size_of(entry: "os.DirEntry[str]") -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
+
+
 def make_incoming(store: Path, name: str, *, needed_bytes: int) -> None:
     """An empty file for bytes that will come, where there is room for them."""
     target = incoming(store, name)

@@ -115,6 +115,7 @@ class Fetch(models.Model):
 
     `reference` may hold a secret, the version's `source` does not. `mark` tells the source's bytes from other ones;
     `moved_at` is when a byte last came. `attempts` are those that the source failed, `begun` those without any end.
+    `reserved_bytes` is its share of what may be on its way in, 0 until it has one.
     """
 
     version = models.OneToOneField(Version, on_delete=models.CASCADE, related_name="fetch")
@@ -124,6 +125,7 @@ class Fetch(models.Model):
     mark = models.CharField(max_length=200, blank=True)
     size_bytes = models.BigIntegerField(null=True)
     received_bytes = models.BigIntegerField(default=0)
+    reserved_bytes = models.BigIntegerField(default=0, db_default=0)
     attempts = models.PositiveIntegerField(default=0)
     begun = models.PositiveSmallIntegerField(default=0, db_default=0)
     due_at = models.DateTimeField(default=timezone.now, db_index=True)

@@ -56,7 +56,10 @@ class Versions(ApiView):
         if request.method == "POST":
             access.require(self.actor(), "add_version")
             selectors.get_model(kwargs["name"])
-            services.require_small(self.actor(), int(request.META.get("CONTENT_LENGTH") or 0) - FIELDS_BYTES)
+            announced = int(request.META.get("CONTENT_LENGTH") or 0)
+            services.require_small(self.actor(), announced - FIELDS_BYTES)
+            if not _is_json(request):
+                services.require_room(announced)
 
     def body_limit_bytes(self) -> int:
         """The largest upload and its fields; a reference is short."""
@@ -93,6 +96,7 @@ class Versions(ApiView):
             errors.StoreFull,
             errors.StoreBroken,
             errors.TooManyUploads,
+            errors.IncomingFull,
             errors.ArtifactUnknown,
             ReferenceInvalid,
             ReferenceNotAllowed,

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -19,10 +20,11 @@ from apps.common.keeping import error_document
 from apps.common.text import printable
 from apps.common.transitions import try_move
 from apps.registry import artifacts, growing, selectors, sources
-from apps.registry.errors import DigestWrong, FetchKeptDying, UploadEmpty, UploadTooLarge
+from apps.registry.errors import DigestWrong, FetchKeptDying, IncomingFull, UploadEmpty, UploadTooLarge
 from apps.registry.growing import Growing
 from apps.registry.models import Fetch, Version
 from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
+from apps.registry.services.limits import require_room
 from apps.registry.services.references import FETCH, policy
 from apps.registry.services.versions import CHECK, FILENAME_CHARS
 from apps.registry.sources import Opened, Position
@@ -85,11 +87,21 @@ def _take(fetch: Fetch, lease: Lease, *, slice_s: float) -> bool:
     reference = sources.parse(fetch.reference)
     with sources.opened(reference, policy(), _position(fetch)) as opened:
         _require_small(fetch, opened.size_bytes or 0)
+        _reserve(fetch, lease, opened.size_bytes)
         fetch.mark, fetch.size_bytes = opened.mark, opened.size_bytes
         lease.renew(mark=fetch.mark, size_bytes=fetch.size_bytes)
         Version.objects.filter(pk=fetch.version_id).update(filename=printable(opened.filename)[:FILENAME_CHARS])
         with _file(fetch, lease, opened) as file:
             return _write(fetch, lease, opened, file, ends_s=time.monotonic() + slice_s)
+
+
+def _reserve(fetch: Fetch, lease: Lease, size_bytes: int | None) -> None:
+    """A share of what may be on its way in, once: as much as comes, or may come where the source does not say."""
+    if not fetch.reserved_bytes:
+        wanted = fetch.limit_bytes if size_bytes is None else size_bytes
+        require_room(wanted)
+        lease.renew(reserved_bytes=wanted)
+        fetch.reserved_bytes = wanted
 
 
 def _position(fetch: Fetch) -> Position:
@@ -179,7 +191,10 @@ def _stop(fetch: Fetch, lease: Lease, error: ControlPlaneError) -> None:
     now = timezone.now()
     moved_at = Fetch.objects.filter(pk=fetch.pk).values_list("moved_at", flat=True).first() or now
     try:
-        if error.retryable and now - moved_at < GIVE_UP_AFTER:
+        # Room comes when others end; that is no fault of the source, which is given up after a while.
+        if isinstance(error, IncomingFull):
+            _put_off(fetch, lease, error, moved_at=now)
+        elif error.retryable and now - moved_at < GIVE_UP_AFTER:
             _put_off(fetch, lease, error)
         else:
             _reject(fetch, lease, error)
@@ -187,10 +202,10 @@ def _stop(fetch: Fetch, lease: Lease, error: ControlPlaneError) -> None:
         return
 
 
-def _put_off(fetch: Fetch, lease: Lease, error: ControlPlaneError) -> None:
+def _put_off(fetch: Fetch, lease: Lease, error: ControlPlaneError, **fields: Any) -> None:
     pause = min(timedelta(seconds=2 ** min(fetch.attempts, 10) * 2), LONGEST_PAUSE)
     with transaction.atomic():
-        lease.release(attempts=F("attempts") + 1, due_at=timezone.now() + pause)
+        lease.release(attempts=F("attempts") + 1, due_at=timezone.now() + pause, **fields)
         waiting = Version.objects.filter(pk=fetch.version_id, state=VersionState.FETCHING)
         waiting.update(error=error_document(error))
 

@@ -5,9 +5,13 @@ from django.db.models import Sum
 
 from apps.access import services as access
 from apps.common.actor import Actor
+from apps.registry import artifacts, selectors
 from apps.registry.errors import IncomingFull, TooManyUploads, UploadTooLarge
 from apps.registry.models import Fetch, Upload, Version
 from apps.registry.states import WAITING_UPLOADS, VersionState
+
+# Whose bytes lie among the incoming ones.
+UNCHECKED = (VersionState.RECEIVED, VersionState.CHECKING, VersionState.CHOOSING)
 
 
 def largest_upload() -> int:
@@ -38,6 +42,11 @@ def require_place(actor: Actor, size_bytes: int) -> None:
     most = int(settings.CONCH["max_unfinished_uploads"])
     if unfinished.filter(owner=actor.identity).count() >= most:
         raise TooManyUploads(f"{actor.name} has {most} unfinished uploads", limit=most)
+    require_room(size_bytes)
+
+
+def require_room(size_bytes: int) -> None:
+    """IncomingFull when so many bytes are too much beside all that is on its way in, by whatever door."""
     taken = incoming_bytes()
     room = int(settings.CONCH["max_incoming_bytes"]) - taken
     if size_bytes > room:
@@ -47,10 +56,11 @@ def require_place(actor: Actor, size_bytes: int) -> None:
 
 
 def incoming_bytes() -> int:
-    """All that is on its way in: announced, fetched as far as its size is known, or waiting for a choice."""
+    """All that is on its way in: announced, sent as a form, given room to be fetched, or here and not checked yet."""
     parts = (
-        Upload.objects.filter(state__in=WAITING_UPLOADS),
-        Version.objects.filter(state=VersionState.CHOOSING),
-        Fetch.objects.all(),
+        (Upload.objects.filter(state__in=WAITING_UPLOADS), "size_bytes"),
+        (Version.objects.filter(state__in=UNCHECKED).exclude(incoming=""), "size_bytes"),
+        (Fetch.objects.all(), "reserved_bytes"),
     )
-    return sum(rows.aggregate(total=Sum("size_bytes"))["total"] or 0 for rows in parts)
+    announced = sum(rows.aggregate(total=Sum(column))["total"] or 0 for rows, column in parts)
+    return announced + artifacts.receiving_bytes(selectors.store())

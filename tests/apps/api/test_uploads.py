@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.http import HttpRequest
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from apps.access import services
+from apps.api.uploads import ReceivingHandler
 from apps.common.actor import COMMAND
+from apps.registry import artifacts
 from apps.registry.models import Version
 from tests.apps.api import rows
 
@@ -80,6 +83,34 @@ def test_nothing_is_received_over_the_limit_even_when_the_whole_body_fits(ci: Cl
 
     assert (answer.status_code, answer.json()["code"]) == (413, "upload_too_large")
     assert files_under(tmp_path) == []
+
+
+def test_a_form_is_refused_unread_where_too_much_is_on_its_way_in(
+    ci: Client, tmp_path: Path, settings: LazySettings
+) -> None:
+    rows.model()
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 300}
+
+    answer, few = upload(ci, b"x" * 301), upload(ci, b"x")
+
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (503, "incoming_full", True)
+    assert few.status_code == 202
+
+
+def test_a_form_counts_from_its_first_byte_with_all_that_it_was_announced_with(
+    store: Path, settings: LazySettings
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(store / "receiving")
+    handler = ReceivingHandler(HttpRequest(), limit_bytes=2_000)
+    handler.handle_raw_input(None, {}, 1_000, b"")
+
+    handler.new_file("file", "x.zip", "application/zip", None)
+    handler.receive_data_chunk(b"some", 0)
+    coming = artifacts.receiving_bytes(store)
+    file = handler.file_complete(4)
+
+    assert file is not None
+    assert (coming, artifacts.receiving_bytes(store), file.read()) == (1_000, 4, b"some")
 
 
 def test_an_upload_announced_too_large_is_refused_before_it_is_read(ci: Client) -> None:

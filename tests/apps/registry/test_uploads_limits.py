@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from apps.registry.errors import (
     UploadTooLarge,
     UploadUnknown,
 )
-from apps.registry.models import Upload
+from apps.registry.models import Fetch, Upload, Version
 from apps.registry.services import Sending
+from tests.apps.registry import fetches
 from tests.apps.registry.conftest import files_under
+from tests.apps.registry.fetches import Ask
 from tests.apps.registry.sending import CONTENT, OPERATOR, OTHER, VIEWER, Begin, kept, send
 from tests.fixtures.disks import SMALL_BYTES, small_disk
 
@@ -81,6 +84,48 @@ def test_all_together_may_announce_only_so_much(begin: Begin, settings: Settings
 
     with pytest.raises(IncomingFull):
         begin(actor=OTHER)
+
+
+def test_bytes_that_nobody_has_checked_yet_count_whatever_door_they_came_by(
+    begin: Begin, receive: Callable[..., Version], settings: Settings
+) -> None:
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": len(CONTENT) + 5}
+    version = receive(CONTENT)
+
+    with pytest.raises(IncomingFull, match=f"{len(CONTENT):,} are on their way in"):
+        begin()
+    services.check_version(version.pk, now=timezone.now())
+
+    assert begin().state == "receiving"
+
+
+def test_a_fetch_waits_for_room_as_long_as_it_takes_and_says_so(
+    ask: Ask, begin: Begin, root: Path, settings: Settings
+) -> None:
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": len(fetches.CONTENT) + 5}
+    upload = begin()
+    version = ask(f"{root}/x.zip")
+    Fetch.objects.update(moved_at=timezone.now() - timedelta(days=1))
+
+    waiting = fetches.fetch(version, times=2)
+    told = (waiting.state, waiting.error["code"], files_under(selectors.store()))
+    services.discard_upload(OPERATOR, upload.key)
+    fetched = fetches.fetch(version)
+
+    assert told == ("fetching", "incoming_full", [f"incoming/{upload.key}"])
+    assert (fetched.state, fetched.error) == ("received", {})
+
+
+def test_a_fetch_counts_whole_as_soon_as_it_has_begun(ask: Ask, begin: Begin, root: Path, settings: Settings) -> None:
+    (root / "weights.zip").write_bytes(bytes(3 << 20))
+    begun = ask(f"{root}/weights.zip")
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 3 << 20}
+
+    fetches.fetch(begun, slice_s=0)
+
+    assert (begun.state, Fetch.objects.get().received_bytes < 3 << 20) == ("fetching", True)
+    with pytest.raises(IncomingFull, match="3,145,728 are on their way in"):
+        begin()
 
 
 def test_an_upload_belongs_to_who_began_it(begin: Begin) -> None:
