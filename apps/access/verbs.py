@@ -30,6 +30,7 @@ VERBS: Mapping[str, Role] = {
     # Above the operators' own limit, up to the limit of all.
     "add_large_version": ADMIN,
     "archive_version": OPERATOR,
+    "remove_version_bytes": OPERATOR,
     "point_alias": OPERATOR,
     "remove_alias": OPERATOR,
     "add_sample": OPERATOR,

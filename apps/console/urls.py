@@ -67,6 +67,7 @@ urlpatterns = [
     page("models/<str:name>/versions/<int:number>/promote/", change_live.promote, "promote_version"),
     page("models/<str:name>/versions/<int:number>/try/", trials.try_version, "try_version"),
     page("models/<str:name>/versions/<int:number>/archive/", change_live.archive, "archive"),
+    page("models/<str:name>/versions/<int:number>/remove-bytes/", retention.remove_bytes, "remove_bytes"),
     page("models/<str:name>/plan/", plans.plan, "plan"),
     page("models/<str:name>/in/<str:environment>/promote/", change_live.promote, "promote"),
     page("models/<str:name>/in/<str:environment>/roll-back/", going_back.roll_back, "roll_back"),

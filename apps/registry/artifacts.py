@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -192,15 +193,20 @@ def seal(fresh: Path, target: Path) -> None:
         flush_directory(target.parent.parent)
 
 
+def leftovers(store: Path, *, keep_incoming: Collection[str]) -> dict[Path, int]:
+    """What processes that died have left, with its bytes: received files that nobody waits for, staging."""
+    found = [one for one in _old(store / INCOMING) if one.name not in keep_incoming]
+    found += [*_old(store / RECEIVING), *_old(store / STAGING)]
+    return {Path(one.path): _bytes_in(Path(one.path)) for one in found}
+
+
 def sweep(store: Path, *, keep_incoming: Collection[str]) -> None:
-    """Remove old leftovers of processes that died: files half or wholly received that nobody waits for, staging."""
-    for entry in _old(store / INCOMING):
-        if entry.name not in keep_incoming:
-            Path(entry.path).unlink(missing_ok=True)
-    for entry in _old(store / RECEIVING):
-        Path(entry.path).unlink(missing_ok=True)
-    for entry in _old(store / STAGING):
-        shutil.rmtree(entry.path, ignore_errors=True)
+    """Remove old leftovers."""
+    for path in leftovers(store, keep_incoming=keep_incoming):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def orphans(store: Path, *, known: Collection[str]) -> dict[str, int]:
@@ -233,8 +239,17 @@ def _put_again(taken: Path, place: Path) -> None:
             raise
 
 
-def _bytes_in(directory: Path) -> int:
-    return sum(file.lstat().st_size for file in directory.rglob("*") if file.is_file() and not file.is_symlink())
+def _bytes_in(place: Path) -> int:
+    files = [place, *place.rglob("*")]
+    return sum(found.st_size for found in map(_stat_of, files) if found and stat.S_ISREG(found.st_mode))
+
+
+def _stat_of(path: Path) -> os.stat_result | None:
+    """None of one that just went."""
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
 
 
 def _old(directory: Path) -> "list[os.DirEntry[str]]":

@@ -47,6 +47,11 @@ REGISTRY: Paths = [
         versions.VersionArchive.as_view(),
         name="version-archive",
     ),
+    path(
+        "models/<name:name>/versions/<number:number>/remove-bytes",
+        versions.VersionBytes.as_view(),
+        name="version-remove-bytes",
+    ),
     path("uploads/", uploads.Uploads.as_view(), name="uploads"),
     path("uploads/<name:upload_id>", uploads.Upload.as_view(), name="upload"),
     path("uploads/<name:upload_id>/blocks", uploads.UploadBlocks.as_view(), name="upload-blocks"),

@@ -28,7 +28,7 @@ from apps.api.uploads import ReceivingHandler, as_upload, too_large
 from apps.common.errors import IllegalTransition
 from apps.deployments import selectors as reports
 from apps.deployments import services as deployments
-from apps.deployments.errors import VersionInUse
+from apps.deployments.errors import VersionInUse, VersionNotArchived
 from apps.fleet import selectors as fleet
 from apps.fleet.errors import EnvironmentUnknown
 from apps.registry import errors, selectors, services
@@ -225,3 +225,23 @@ class VersionArchive(ApiView):
         wanted = asked(ReasonShape, request)
         version = deployments.archive_version(self.actor(), model=name, version=number, **wanted)
         return Response(self.shape(VersionShape, version))
+
+
+class VersionBytes(ApiView):
+    """Letting go of an archived version's bytes."""
+
+    parser_classes = [JSONParser]
+
+    @described(
+        "Remove a version's bytes",
+        takes=ReasonShape,
+        gives=VersionShape,
+        status=202,
+        errors=[errors.ModelUnknown, errors.VersionUnknown, VersionNotArchived, VersionInUse],
+    )
+    @idempotent()
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """Here and in repositories, by a worker; it cannot be undone. The version is `removed`, its history stays."""
+        wanted = asked(ReasonShape, request)
+        version = deployments.remove_version_bytes(self.actor(), model=name, version=number, **wanted)
+        return self.started(self.shape(VersionShape, version))

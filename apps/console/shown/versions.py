@@ -37,6 +37,7 @@ class VersionLine:
     live: tuple[Chip, ...]
     aliases: tuple[str, ...]
     promote_url: str
+    remove_url: str
     compare_url: str
     checks: str
     why: str
@@ -107,6 +108,7 @@ def version_line(
         live=(*_live(version, placements), *_banned(version, bans)),
         aliases=tuple(aliases.get(version.pk, ())),
         promote_url=link("promote_version", model, version.number) if version.state == "ready" else "",
+        remove_url=link("remove_bytes", model, version.number) if version.state == "archived" else "",
         compare_url=link("compare", model, version.number) if version.artifact_id else "",
         checks=_checks(version),
         why=str((version.error or {}).get("title") or (version.error or {}).get("code") or ""),

@@ -23,6 +23,7 @@ from apps.deployments.errors.changes import (
     ServerMoving,
     ServersDown,
     VersionInUse,
+    VersionNotArchived,
     VersionNotReady,
 )
 from apps.deployments.errors.going_back import (
@@ -140,6 +141,7 @@ __all__ = [
     "TrialUnknown",
     "VersionBanned",
     "VersionInUse",
+    "VersionNotArchived",
     "VersionNotReady",
     "WarmupFailed",
 ]

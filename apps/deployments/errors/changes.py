@@ -71,6 +71,14 @@ class VersionInUse(Conflict):
     title = "The version is in use"
 
 
+class VersionNotArchived(Conflict):
+    """Bytes go only of a version that was taken out of use before."""
+
+    code = "version_not_archived"
+    title = "The version is not archived"
+    hint = "Archive it first. What removed bytes leave is the history."
+
+
 class InterfaceChanged(Conflict):
     """The switch changes the model's inputs or outputs: clients of the old shape would get errors at once."""
 

@@ -57,7 +57,7 @@ from apps.deployments.selectors.releases import (
     releases,
 )
 from apps.deployments.selectors.reports import Report, report
-from apps.deployments.selectors.retention import Judged, Retention, keep_of, retention
+from apps.deployments.selectors.retention import Judged, Retention, judge, keep_of, retention
 from apps.deployments.selectors.rollouts import (
     RunCount,
     active_rollout,
@@ -148,6 +148,7 @@ __all__ = [
     "has_release_ended",
     "hot_servers",
     "in_service",
+    "judge",
     "judgements_of",
     "keep_of",
     "kept_drift",

@@ -1,18 +1,19 @@
 """What holds a version, and what would go if retention ran now."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Q
 
-from apps.deployments.models import Ban, Placement, Rollout
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
+from apps.deployments.models import Ban, Placement, Rollout, StepRun
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, StepState
 from apps.fleet.models import ObservedVersion
 from apps.registry import selectors as registry
 from apps.registry.models import Alias, Artifact, Model, Version
-from apps.registry.services import orphaned_artifacts
+from apps.registry.services import leftover_bytes, orphaned_artifacts
 from apps.registry.states import VersionState
 
 KEPT_STATES = (VersionState.READY, VersionState.ARCHIVED)
@@ -20,25 +21,38 @@ KEPT_STATES = (VersionState.READY, VersionState.ARCHIVED)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An older version than those that are kept by number: what holds it, and the bytes that go with it."""
+    """A version that may lose its bytes: what holds it, what the store has of it alone, its copies in repositories."""
 
     version: Version
     held_by: tuple[str, ...]
     freed_bytes: int
+    copies: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What retention would do: versions whose bytes go, older ones that something holds, and bytes nobody knows."""
+    """What retention would do: versions whose bytes go, older ones that something holds, and bytes nobody knows.
+
+    `leftover_bytes` are those of processes that died while bytes came in or were unpacked.
+    """
 
     goes: tuple[Judged, ...]
     held: tuple[Judged, ...]
     orphans: tuple[tuple[str, int], ...]
+    leftover_bytes: int = 0
 
     @property
     def freed_bytes(self) -> int:
-        """All that would be free afterwards."""
-        return sum(one.freed_bytes for one in self.goes) + sum(size for _, size in self.orphans)
+        """All that would be free in the artifact store afterwards."""
+        return sum(one.freed_bytes for one in self.goes) + sum(size for _, size in self.orphans) + self.leftover_bytes
+
+    @property
+    def copies(self) -> tuple[tuple[str, int], ...]:
+        """What would be free in each repository, by name."""
+        found: Counter[str] = Counter()
+        for one in self.goes:
+            found.update(dict(one.copies))
+        return tuple(sorted(found.items()))
 
 
 def holders(versions: Iterable[Version], *, is_strict: bool = True) -> dict[int, list[str]]:
@@ -95,12 +109,41 @@ def retention(*, model: str = "") -> Retention:
     candidates = _beyond(list(registry.models_with_versions(model)))
     held = holders(candidates)
     bytes_of = _freed(candidates, {version.pk for version in candidates if version.pk not in held})
-    judged = [Judged(one, tuple(held.get(one.pk, ())), bytes_of.get(one.pk, 0)) for one in candidates]
+    copies = copies_of(candidates)
+    judged = [
+        Judged(one, tuple(held.get(one.pk, ())), bytes_of.get(one.pk, 0), copies.get(one.pk, ())) for one in candidates
+    ]
     return Retention(
         goes=tuple(one for one in judged if not one.held_by),
         held=tuple(one for one in judged if one.held_by),
         orphans=() if model else tuple(sorted(orphaned_artifacts().items())),
+        leftover_bytes=0 if model else leftover_bytes(),
     )
+
+
+def judge(version: Version) -> Judged:
+    """One version, whatever its number: what holds its bytes, and what would go with them."""
+    held = holders([version]).get(version.pk, ())
+    freed = _freed([version], {version.pk}).get(version.pk, 0)
+    return Judged(version, tuple(held), freed, copies_of([version]).get(version.pk, ()))
+
+
+def copies_of(versions: Iterable[Version]) -> dict[int, tuple[tuple[str, int], ...]]:
+    """The repositories that each version was published in, and its bytes there by its manifest; two queries."""
+    ids = [version.pk for version in versions]
+    published = StepRun.objects.filter(name="publish", state=StepState.SUCCEEDED, run__rollout__to_version__in=ids)
+    rows = published.exclude(run__server__repository__kind="inline").order_by("run__server__repository__name")
+    where: dict[int, set[str]] = defaultdict(set)
+    for version_id, name in rows.values_list("run__rollout__to_version", "run__server__repository__name").distinct():
+        where[version_id or 0].add(name)
+    manifests = Version.objects.filter(pk__in=where, artifact__isnull=False).values_list("pk", "artifact__files")
+    sizes = {pk: sum(file["size_bytes"] for file in files if _is_of_version(file)) for pk, files in manifests}
+    return {pk: tuple((name, sizes[pk]) for name in sorted(where[pk])) for pk in sizes}
+
+
+def _is_of_version(file: Mapping[str, Any]) -> bool:
+    """Those beside the versions' directories stay for the others."""
+    return str(file["path"]).startswith("version/")
 
 
 def keep_of(model: Model) -> int:

@@ -30,7 +30,7 @@ from apps.deployments.services.releases import (
     roll_back_release,
 )
 from apps.deployments.services.requests import promote, retire_standby, unload
-from apps.deployments.services.retention import apply_retention
+from apps.deployments.services.retention import apply_retention, remove_version_bytes, require_removable
 from apps.deployments.services.retiring import retire_server
 from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.rollouts import advance_rollout
@@ -97,7 +97,9 @@ __all__ = [
     "record_probes",
     "release_run",
     "remember",
+    "remove_version_bytes",
     "renew_lease",
+    "require_removable",
     "reroute",
     "restore_overlay",
     "resume",

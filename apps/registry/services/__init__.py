@@ -2,7 +2,7 @@
 
 from apps.registry.artifacts import Landed, Upload
 from apps.registry.services.adding import add_version
-from apps.registry.services.checks import check_version, due_versions, sweep_store
+from apps.registry.services.checks import check_version, due_versions
 from apps.registry.services.choosing import choose_version, forget_unchosen, require_choosing
 from apps.registry.services.comparing import Blocks, received_blocks
 from apps.registry.services.discarding import discard_version, require_discardable
@@ -21,7 +21,7 @@ from apps.registry.services.samples import (
     remove_sample,
     with_tolerances,
 )
-from apps.registry.services.sweeping import orphaned_artifacts, sweep_artifacts
+from apps.registry.services.sweeping import leftover_bytes, orphaned_artifacts, sweep_artifacts, sweep_store
 from apps.registry.services.uploads import Announced, add_known_version, begin_upload, discard_upload, sweep_uploads
 from apps.registry.services.versions import Wanted
 
@@ -53,6 +53,7 @@ __all__ = [
     "finish_upload",
     "forget_unchosen",
     "largest_upload",
+    "leftover_bytes",
     "number_upload",
     "orphaned_artifacts",
     "point_alias",

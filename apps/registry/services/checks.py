@@ -22,10 +22,9 @@ from apps.registry import artifacts, intake, refusals, selectors
 from apps.registry.errors import CheckKeptDying, UploadLost
 from apps.registry.intake import Checked, Limits
 from apps.registry.models import Artifact, Version
-from apps.registry.models import Upload as UploadRow
 from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
 from apps.registry.services.uploads import upload_time
-from apps.registry.states import WAITING_UPLOADS, VersionState
+from apps.registry.states import VersionState
 from apps.serving.protocol import Signature
 
 log = logging.getLogger(__name__)
@@ -210,16 +209,3 @@ def due_versions(now: datetime) -> list[int]:
     """Versions whose check was never begun, was put off, or whose worker went silent."""
     due = Version.objects.filter(is_free(now), state__in=PENDING)
     return list(due.order_by("pk").values_list("pk", flat=True))
-
-
-def sweep_store() -> None:
-    """Remove old leftovers in the artifact store that no waiting version names; a StoreBroken says why it could not."""
-    store = selectors.store()
-    waiting = [
-        *Version.objects.filter(state__in=(VersionState.FETCHING, VersionState.CHOOSING, *PENDING)).values_list(
-            "incoming", flat=True
-        ),
-        *UploadRow.objects.filter(state__in=WAITING_UPLOADS).values_list("key", flat=True),
-    ]
-    with artifacts.faults(store, doing="removing leftovers"):
-        artifacts.sweep(store, keep_incoming=set(waiting))

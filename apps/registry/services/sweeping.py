@@ -5,7 +5,30 @@ from functools import partial
 from django.db import transaction
 
 from apps.registry import artifacts, selectors
-from apps.registry.models import Artifact
+from apps.registry.models import Artifact, Upload, Version
+from apps.registry.states import WAITING_UPLOADS, VersionState
+
+UNSEALED = (VersionState.FETCHING, VersionState.RECEIVED, VersionState.CHECKING, VersionState.CHOOSING)
+
+
+def sweep_store() -> None:
+    """Remove old leftovers in the artifact store that nobody waits for; a StoreBroken says why it could not."""
+    store = selectors.store()
+    with artifacts.faults(store, doing="removing leftovers"):
+        artifacts.sweep(store, keep_incoming=_awaited())
+
+
+def leftover_bytes() -> int:
+    """What `sweep_store` would free."""
+    return sum(artifacts.leftovers(selectors.store(), keep_incoming=_awaited()).values())
+
+
+def _awaited() -> set[str]:
+    """Received files that a version or an upload still waits for."""
+    return {
+        *Version.objects.filter(state__in=UNSEALED).values_list("incoming", flat=True),
+        *Upload.objects.filter(state__in=WAITING_UPLOADS).values_list("key", flat=True),
+    }
 
 
 def orphaned_artifacts() -> dict[str, int]:

@@ -102,6 +102,17 @@ def test_a_version_is_archived_with_a_reason(ci: Client) -> None:
     assert answer.json()["state"] == "archived"
 
 
+def test_the_bytes_of_an_archived_version_are_removed_with_a_reason(ci: Client) -> None:
+    rows.version(1)
+
+    refused = send(ci, "POST", "models/digits/versions/1/remove-bytes", {})
+    send(ci, "POST", "models/digits/versions/1/archive", {})
+    answer = send(ci, "POST", "models/digits/versions/1/remove-bytes", {"reason": "wrong weights"})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "version_not_archived")
+    assert (answer.status_code, answer.json()["state"]) == (202, "removed")
+
+
 def test_an_alias_is_pointed_and_shown_with_its_model(ci: Client) -> None:
     rows.version(1)
     rows.version(2)

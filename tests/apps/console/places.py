@@ -72,6 +72,7 @@ OTHERS = frozenset(
         "skip_gate",
         "discard_upload",
         "discard_version",
+        "remove_bytes",
         "number_upload",
         "choose",
         "devices",

@@ -305,3 +305,20 @@ def test_a_version_that_waits_for_a_choice_is_discarded_by_hand(rows: FleetRows,
     assert f"{where}discard/" in page
     assert (answer.status_code, answer.headers.get("Location")) == (302, where)
     assert Version.objects.get(pk=rows.versions["digits", 2].pk).state == "rejected"
+
+
+def test_the_bytes_of_an_archived_version_are_removed_by_hand(rows: FleetRows, operator: Client) -> None:
+    version = rows.version("digits", 4)
+    rows.rollout("digits", "prod", 1, 4)
+    where = "/models/digits/versions/4/"
+    before = operator.get(where).content.decode()
+    Version.objects.filter(pk=version.pk).update(state="archived")
+
+    page, asked = (operator.get(place).content.decode() for place in (where, f"{where}remove-bytes/"))
+    answer = operator.post(f"{where}remove-bytes/", {"reason": "wrong weights"})
+
+    assert ("Remove its bytes…" in before, "Remove its bytes…" in page) == (False, True)
+    assert "cannot be undone" in asked
+    assert "Its copy in repository prod-models goes too: 8.4 KiB." in asked
+    version.refresh_from_db()
+    assert (answer.status_code, version.state, version.artifact) == (302, "removed", None)

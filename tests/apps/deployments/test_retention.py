@@ -225,3 +225,60 @@ def test_looking_costs_the_same_for_one_model_and_for_many(many: FleetRows) -> N
 
     assert len(found.goes) + len(found.held) == 7 + 10
     assert len(for_many) == len(for_one)
+
+
+def test_an_archived_version_loses_its_bytes_by_hand_and_keeps_its_history(many: FleetRows, store: Path) -> None:
+    registry_services.update_model(COMMAND, name="digits", keep_versions=0)
+    place = registry.directory_of(many.versions["digits", 3].digest)
+    os.utime(place, (1, 1))
+    services.archive_version(COMMAND, model="digits", version=3)
+
+    gone = services.remove_version_bytes(COMMAND, model="digits", version=3, reason="wrong weights")
+    services.apply_retention(timezone.now())
+
+    told = audit.events(subject=str(gone)).get(verb="remove_version_bytes")
+    assert (gone.state, gone.artifact, place.exists()) == ("removed", None, False)
+    assert (told.detail["reason"], told.detail["digest"]) == ("wrong weights", gone.digest)
+
+
+def test_bytes_that_something_needs_cannot_be_removed_by_hand(many: FleetRows) -> None:
+    with pytest.raises(errors.VersionNotArchived, match="is ready, not archived"):
+        services.remove_version_bytes(COMMAND, model="digits", version=3)
+
+    placement = many.placements["digits", "prod"]
+    banned = many.versions["digits", 4]
+    services.archive_version(COMMAND, model="digits", version=4)
+    Ban.objects.create(placement=placement, version=banned, reason="x", actor="x", actor_kind="user")
+
+    with pytest.raises(errors.VersionInUse, match="held by ban in prod"):
+        services.remove_version_bytes(COMMAND, model="digits", version=4)
+
+
+def test_the_dry_run_counts_copies_in_repositories_by_the_manifest(many: FleetRows) -> None:
+    many.rollout("digits", "prod", 1, 5)
+    files = [{"path": f"{place}/x", "size_bytes": 7, "sha256": ""} for place in ("version", "shared")]
+    Artifact.objects.filter(digest__in=[many.versions["digits", number].digest for number in (5, 6)]).update(
+        files=files
+    )
+
+    shown = selectors.retention()
+
+    copies = {one.version.number: one.copies for one in (*shown.goes, *shown.held)}
+    assert (copies[5], copies[6], shown.copies) == ((("prod-models", 7),), (), (("prod-models", 7),))
+    assert selectors.judge(many.versions["digits", 5]).copies == copies[5]
+
+
+def test_the_dry_run_counts_what_dead_processes_left(many: FleetRows, store: Path) -> None:
+    for place in ("incoming/abc", "receiving/x.upload", "staging/d/unpacked/weights"):
+        (store / place).parent.mkdir(parents=True, exist_ok=True)
+        (store / place).write_bytes(b"x" * 10)
+    before = selectors.retention().leftover_bytes
+    for place in ("incoming/abc", "receiving/x.upload", "staging/d"):
+        os.utime(store / place, (1, 1))
+
+    shown = selectors.retention()
+    registry_services.sweep_store()
+
+    assert (before, shown.leftover_bytes, selectors.retention().leftover_bytes) == (0, 30, 0)
+    assert shown.freed_bytes == 30 + sum(one.freed_bytes for one in shown.goes)
+    assert selectors.retention(model="digits").leftover_bytes == 0
