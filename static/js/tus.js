@@ -6,11 +6,6 @@ window.conchTus = (() => {
   const PAUSES_S = [1, 2, 4, 8, 15];
   const BYTES = "application/offset+octet-stream";
 
-  const UNREADABLE = {
-    detail: "The file cannot be read any more: it was changed, moved or removed since it was chosen.",
-    hint: "Choose it again. What has come is kept, and is gone on with where the file is the same.",
-  };
-
   class Refused extends Error {
     constructor(status, problem) {
       super(problem.detail || `The upload was refused (${status}).`);
@@ -130,8 +125,8 @@ window.conchTus = (() => {
           return tries && this.where ? (await this.send("HEAD", this.where)).place() : await act();
         } catch (error) {
           if (this.isOver) break;
-          if (error instanceof DOMException) throw new Refused(0, UNREADABLE);
-          if (error instanceof Refused && !this.isPassing(error)) throw error;
+          // A DOMException is the file's: no waiting cures it.
+          if (error instanceof DOMException || error instanceof Refused && !this.isPassing(error)) throw error;
           await this.pause(PAUSES_S[Math.min(tries, PAUSES_S.length - 1)], error);
         }
       }

@@ -89,10 +89,10 @@
     panel.hidden = false;
     words.textContent = "Beginning";
     for (const button of buttons) button.disabled = true;
-    const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
-    for (const name of FIELDS) metadata[name] = form.elements[name].value;
-    running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
     try {
+      const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
+      for (const name of FIELDS) metadata[name] = form.elements[name].value;
+      running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
       const number = await running.run();
       if (!number) return;
       running = null;
@@ -102,6 +102,8 @@
         const key = running.where.split("/").pop();
         running = null;
         location.assign(form.dataset.numberUrl.replace("/uploads/0/", `/uploads/${key}/`));
+      } else if (error instanceof DOMException) {
+        stop("The file cannot be read any more: it was changed, moved or removed since it was chosen.", "Choose it again. What came of it is kept.");
       } else if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
       else throw error;
     }

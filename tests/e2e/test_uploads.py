@@ -108,6 +108,21 @@ def test_another_file_that_begins_alike_is_no_mixture_of_two(
     assert Upload.objects.get(state="receiving").received_bytes > 256 << 10
 
 
+def test_a_file_that_was_written_over_since_it_was_chosen_is_told_and_not_sent(
+    rows: FleetRows, opened: Callable[..., Page], content: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / "retrained.zip"
+    file.write_bytes(content)
+    page = opened("/models/digits/upload/")
+    page.locator("input[type=file]").set_input_files(file)
+    file.write_bytes(content[::-1] + b"longer")
+
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+    expect(page.get_by_role("alert")).to_contain_text("it was changed, moved or removed since it was chosen")
+    assert Upload.objects.count() == 0
+
+
 def test_a_cancelled_upload_leaves_nothing(rows: FleetRows, opened: Callable[..., Page], content: bytes) -> None:
     page = opened("/models/digits/upload/")
     page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", SLOW)
