@@ -21,7 +21,9 @@ from bench.crowd_sizes import Size
 
 # What a GET does not make a page of, what is meant to grow with what it holds (the export), and what only a version
 # or an upload has that waits for somebody (choosing, numbering).
-NOT_PAGES = frozenset({"sign_in", "sign_out", "password", "audit_export", "choose", "number_upload", "discard_version"})
+NOT_PAGES = frozenset(
+    {"sign_in", "sign_out", "password", "audit_export", "choose", "number_upload", "discard_version", "remove_bytes"}
+)
 LISTS = frozenset(
     {
         "audit",
@@ -103,6 +105,7 @@ def _words(path: URLPattern) -> dict[str, Any]:
         "ban_id": Ban.objects.order_by("-pk")[0].pk,
         "key": _upload().key,
         "username": "admin",
+        "alias": "champion",
         "token_id": ApiToken.objects.filter(revoked_at=None).order_by("pk")[0].pk,
     }
     return {word: words[word] for word in path.pattern.converters}

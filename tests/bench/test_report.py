@@ -18,6 +18,8 @@ ENDINGS = {
     "pages": ("p95_ms", "queries"),
     "intake": ("throughput_ratio", "ready_ratio", "rss_mb"),
     "charts": ("ratio", "queries"),
+    "console": ("first_paint_ms", "interaction_ms", "layout_shift"),
+    "fleet": ("observe_s", "cores", "rollout_extra_s", "page_p95_ms", "rows_grown", "growth"),
 }
 COMMITTED = sorted(report.RESULTS.glob("*.json"))
 

@@ -105,8 +105,8 @@ def test_a_version_is_archived_with_a_reason(ci: Client) -> None:
 def test_the_bytes_of_an_archived_version_are_removed_with_a_reason(ci: Client) -> None:
     rows.version(1)
 
-    refused = send(ci, "POST", "models/digits/versions/1/remove-bytes", {})
-    send(ci, "POST", "models/digits/versions/1/archive", {})
+    refused = send(ci, "POST", "models/digits/versions/1/remove-bytes", {"reason": "wrong weights"})
+    send(ci, "POST", "models/digits/versions/1/archive", {"reason": "wrong weights"})
     answer = send(ci, "POST", "models/digits/versions/1/remove-bytes", {"reason": "wrong weights"})
 
     assert (refused.status_code, refused.json()["code"]) == (409, "version_not_archived")

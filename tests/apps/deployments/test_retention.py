@@ -238,7 +238,7 @@ def test_an_archived_version_loses_its_bytes_by_hand_and_keeps_its_history(many:
 
     told = audit.events(subject=str(gone)).get(verb="remove_version_bytes")
     assert (gone.state, gone.artifact, place.exists()) == ("removed", None, False)
-    assert (told.detail["reason"], told.detail["digest"]) == ("wrong weights", gone.digest)
+    assert (told.reason, told.detail["digest"]) == ("wrong weights", gone.digest)
 
 
 def test_bytes_that_something_needs_cannot_be_removed_by_hand(many: FleetRows) -> None:
