@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.audit.services import record
@@ -19,10 +19,10 @@ from apps.deployments.selectors.ensembles import ensembles_on, members_left, mem
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
+from apps.deployments.services.retired import retired_among
 from apps.deployments.services.superseding import supersede
 from apps.deployments.states import IN_WAVES, RolloutKind, RolloutState, RunState
 from apps.fleet.models import Server
-from apps.fleet.states import ServerState
 from apps.registry.models import Version
 from apps.registry.states import VersionState
 
@@ -167,15 +167,7 @@ def _require_ready(wanted: Version | None) -> None:
 
 
 def _refuse_retired(servers: Sequence[Server]) -> None:
-    """After the runs are made, which hold their servers' keys: whoever retires one of them waits, and then sees us.
-
-    SQLite has one writer at a time anyway.
-    """
-    if connection.features.has_select_for_update:
-        # Foreign keys are looked at when we commit, unless they are asked for.
-        connection.check_constraints()
-    gone = Server.objects.filter(pk__in=[server.pk for server in servers], state=ServerState.RETIRED)
-    names = sorted(gone.values_list("name", flat=True))
+    names = sorted(retired_among([server.pk for server in servers]).values())
     if names:
         raise PlacementChanged(f"{', '.join(names)} was retired just now", servers=names)
 

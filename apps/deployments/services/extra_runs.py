@@ -6,6 +6,7 @@ from datetime import datetime
 from apps.common.dispatch import wake
 from apps.deployments import plan
 from apps.deployments.models import Rollout, Run
+from apps.deployments.services.retired import make_runs
 from apps.deployments.states import ACTIVE_RUN, RunDirection, RunState
 from apps.fleet.states import ServerState
 
@@ -21,9 +22,11 @@ def settle(rollout: Rollout, now: datetime) -> bool:
     for pk, repository_id in changed.order_by("position").values_list("pk", "server__repository_id"):
         first.setdefault(repository_id, pk)
     settling = list(rollout.runs.filter(direction=RunDirection.SETTLE))
-    like = rollout.runs.filter(pk__in=first.values()).select_related("server").order_by("position")
-    settling += start_missing(rollout, RunDirection.SETTLE, list(plan.SETTLE), like=list(like), there=settling, now=now)
-    return not any(run.state in ACTIVE_RUN for run in settling)
+    like = list(rollout.runs.filter(pk__in=first.values()).select_related("server").order_by("position"))
+    settling += start_missing(rollout, RunDirection.SETTLE, list(plan.SETTLE), like=like, there=settling, now=now)
+    # One that was retired in this moment is not it: the next look takes another of its repository.
+    is_begun = {run.server_id for run in like} <= {run.server_id for run in settling}
+    return is_begun and not any(run.state in ACTIVE_RUN for run in settling)
 
 
 def start_missing(
@@ -37,10 +40,10 @@ def start_missing(
 ) -> list[Run]:
     """A run of that direction for every server of `like` that has none `there` yet; those that were made.
 
-    None for one that has been retired meanwhile: nobody serves from it, and perhaps it is no more.
+    None for one that has been retired meanwhile, even in this moment: nobody serves from it, and perhaps it is no more.
     """
     have = {run.server_id for run in there}
-    made = Run.objects.bulk_create(
+    made = make_runs(
         Run(
             rollout=rollout,
             server=run.server,

@@ -34,14 +34,16 @@ _ENDED_BADLY = (RunState.FAILED, RunState.CANCELLED)
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """How many forward runs of each wave are in each state."""
+    """How many forward runs of each wave are in each state; `planned` waves may have lost all theirs."""
 
     counts: Mapping[tuple[int, str], int]
+    planned: int
 
     @classmethod
     def of(cls, rollout: Rollout) -> "_Tally":
         found = rollout.runs.filter(direction=RunDirection.FORWARD).order_by().values_list("wave", "state")
-        return cls({(wave, state): number for wave, state, number in found.annotate(number=Count("pk"))})
+        counts = {(wave, state): number for wave, state, number in found.annotate(number=Count("pk"))}
+        return cls(counts, planned=len(rollout.plan.get("waves", ())))
 
     def number(self, *states: str, wave: int | None = None) -> int:
         """Runs in one of `states`, of one wave or of all."""
@@ -49,7 +51,7 @@ class _Tally:
 
     @property
     def waves(self) -> int:
-        return max((wave for wave, _ in self.counts), default=-1) + 1
+        return max(self.planned, max((wave for wave, _ in self.counts), default=-1) + 1)
 
     @property
     def runs(self) -> int:
@@ -164,9 +166,13 @@ def _see_to_judging(rollout: Rollout, policy: Policy, tally: _Tally, now: dateti
 
 
 def _end_wave(rollout: Rollout, policy: Policy, tally: _Tally, now: datetime) -> datetime | None:
-    """Bake, look at the gates, then begin the next wave or settle; when to look again while that takes time."""
+    """Bake, look at the gates, then begin the next wave or settle; when to look again while that takes time.
+
+    A wave whose servers were all left out has nothing to bake; the last bake is that of the whole.
+    """
+    is_last = rollout.wave + 1 >= tally.waves
     bake_s = policy.bake_after(rollout.wave, waves=tally.waves)
-    if bake_s:
+    if bake_s and (is_last or tally.number(*RunState, wave=rollout.wave)):
         since = rollout.baking_since
         if since is None or since > now:
             # A clock that was ahead began it: it begins now.
@@ -176,7 +182,6 @@ def _end_wave(rollout: Rollout, policy: Policy, tally: _Tally, now: datetime) ->
             return until
         if not _may_go_on(rollout, policy, until, now):
             return None
-    is_last = rollout.wave + 1 >= tally.waves
     _keep(rollout, wave=rollout.wave + 1, baking_since=None, judge_at=None if is_last else rollout.judge_at)
     return go_forward(rollout, now)
 

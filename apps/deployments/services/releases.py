@@ -17,7 +17,7 @@ from apps.deployments.services.conditions import require_reason
 from apps.deployments.services.controls import approve, pause, resume
 from apps.deployments.services.requests import promote, unload
 from apps.deployments.services.rolling_back import roll_back
-from apps.deployments.services.turning import turn, turn_back
+from apps.deployments.services.turning import stay_back, turn, turn_back
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 from apps.fleet import selectors as fleet
 
@@ -84,6 +84,9 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
         if moving:
             for rollout in _stoppable(found, also=RolloutState.REVERTING):
                 turn_back(actor, rollout, reason=reason, is_banning=ban)
+            for rollout in _parts(get_release(release)):
+                if rollout.state == RolloutState.ROLLED_BACK:
+                    stay_back(actor, rollout, reason=reason, is_banning=ban)
         else:
             _go_back(actor, found, reason=reason, is_banning=ban)
         _turned(actor, found, "roll_back_release", reason)

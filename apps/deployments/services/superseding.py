@@ -11,9 +11,11 @@ from apps.common.transitions import try_move
 from apps.deployments.errors import Superseded
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.deployments.policy import wave_of
+from apps.deployments.services.retired import make_runs
 from apps.deployments.services.together import leave_release
 from apps.deployments.states import ACTIVE_RUN, RolloutState, RunState, StepState
 from apps.fleet.models import Server
+from apps.fleet.states import ServerState
 
 OPEN_STEP = (StepState.RUNNING, StepState.WAITING)
 
@@ -39,29 +41,32 @@ def supersede(moving: Rollout, *, why: str, now: datetime) -> set[int]:
 def start_late(rollout: Rollout, *, now: datetime) -> bool:
     """Start the runs that had to wait for a worker; True when none is left to start.
 
-    A server that was left out since (`leaving_out`) has no run any more, and gets none again.
+    Not on a server that has been retired meanwhile; one that was left out since (`leaving_out`) gets none again either.
     """
     left_out = rollout.plan.get("left_out", ())
     late = {name: recipe for name, recipe in rollout.plan.get("late", {}).items() if name not in left_out}
-    servers = Server.objects.filter(name__in=late).exclude(runs__rollout=rollout) if late else []
+    in_fleet = Server.objects.exclude(state=ServerState.RETIRED)
+    servers = in_fleet.filter(name__in=late).exclude(runs__rollout=rollout) if late else []
     busy = set(
         Run.objects.filter(model=rollout.placement.model_id, state__in=ACTIVE_RUN).values_list("server_id", flat=True)
         if late
         else ()
     )
-    has_waves = rollout.goes_in_waves
-    for server in servers:
-        if server.pk not in busy:
-            position = rollout.plan["servers"].index(server.name)
-            run = Run.objects.create(
-                rollout=rollout,
-                server=server,
-                model_id=rollout.placement.model_id,
-                position=position,
-                wave=wave_of(rollout.plan.get("waves", ()), position),
-                state=RunState.QUEUED if has_waves else RunState.RUNNING,
-                started_at=None if has_waves else now,
-                recipe=late[server.name],
-            )
-            wake("conch.advance_run", run_id=run.pk)
+    free = [server for server in servers if server.pk not in busy]
+    for run in make_runs(_late_run(rollout, server, late[server.name], now=now) for server in free):
+        wake("conch.advance_run", run_id=run.pk)
     return not any(server.pk in busy for server in servers)
+
+
+def _late_run(rollout: Rollout, server: Server, recipe: list[str], *, now: datetime) -> Run:
+    position, has_waves = rollout.plan["servers"].index(server.name), rollout.goes_in_waves
+    return Run(
+        rollout=rollout,
+        server=server,
+        model_id=rollout.placement.model_id,
+        position=position,
+        wave=wave_of(rollout.plan.get("waves", ()), position),
+        state=RunState.QUEUED if has_waves else RunState.RUNNING,
+        started_at=None if has_waves else now,
+        recipe=recipe,
+    )

@@ -50,6 +50,20 @@ def turn_back_by_gate(rollout: int, *, failed: ControlPlaneError) -> bool:
     return True
 
 
+def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) -> None:
+    """What went back by itself a moment ago is held and banned as if it were turned round now, once.
+
+    In the caller's transaction. Where something has moved the placement since, what is live is not held.
+    """
+    placement, now = ended.placement, timezone.now()
+    if placement.held_at and ended.turned_at and placement.held_at >= ended.turned_at:
+        return
+    if not Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists():
+        keep_held(actor, placement, reason=reason, now=now)
+    _record(actor, "roll_back", ended, reason)
+    _ban(actor, ended, placement, reason=reason, is_banning=is_banning, now=now)
+
+
 def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool, error: dict[str, Any]) -> Rollout:
     now = timezone.now()
     locked = Rollout.objects.select_for_update().get(pk=moving.pk)
@@ -62,10 +76,14 @@ def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bo
     else:
         turn(actor, moving, reason=reason, verb="roll_back", error=error, now=now)
     keep_held(actor, placement, reason=reason, now=now)
+    _ban(actor, moving, placement, reason=reason, is_banning=is_banning, now=now)
+    return moving
+
+
+def _ban(actor: Actor, moving: Rollout, placement: Placement, *, reason: str, is_banning: bool, now: datetime) -> None:
     bad, good = moving.to_version, moving.from_version
     if is_banning and bad is not None and (good is None or not are_same(bad, good)):
         ban_version(actor, placement, bad, reason=reason, rollout=moving, now=now)
-    return moving
 
 
 def turn(actor: Actor, moving: Rollout, *, reason: str, verb: str, error: dict[str, Any], now: datetime) -> None:

@@ -1,5 +1,7 @@
 """Servers that are cordoned while a promotion is on its way to them."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -46,6 +48,29 @@ def test_a_server_cordoned_before_its_turn_is_left_out_and_the_others_go_on(
     assert told.plan["left_out"] == ["prod-2"]
     (event,) = audit.events(verb="leave_out")
     assert (event.subject, event.reason) == (str(rollout.pk), "prod-2 was cordoned: disk is replaced")
+
+
+def test_a_wave_that_was_left_out_is_not_baked(rows: FleetRows) -> None:
+    rows.server("prod-3", "prod")
+    rollout = begun(rows, waves=[1, 2, "100%"], bake_s=300)
+    Rollout.objects.filter(pk=rollout.pk).update(baking_since=timezone.now() - timedelta(seconds=301))
+
+    cordon("prod-2")
+    told = advance(rollout, times=4)
+
+    assert {run.server.name: run.state for run in told.runs.all()} == {"prod-1": "succeeded", "prod-3": "succeeded"}
+    assert told.wave == 3
+
+
+def test_the_last_bake_is_that_of_the_whole_although_the_last_wave_was_left_out(rows: FleetRows) -> None:
+    rollout = begun(rows, waves=[1, "100%"], final_bake_s=300)
+
+    cordon("prod-2")
+    advance(rollout, times=4)
+    during = rollout.runs.filter(direction="settle").count()
+    services.advance_rollout(rollout.pk, now=timezone.now() + timedelta(seconds=301))
+
+    assert (during, rollout.runs.filter(direction="settle").count()) == (0, 1)
 
 
 def test_a_server_cordoned_in_its_turn_is_brought_to_the_end(rows: FleetRows) -> None:

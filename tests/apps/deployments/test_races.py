@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
@@ -62,6 +63,10 @@ def promote() -> Any:
     return services.promote(COMMAND, **PROD, version=2)
 
 
+def advance(rollout: Any) -> None:
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+
 def retire() -> Any:
     return services.retire_server(COMMAND, name="prod-2", reason="disk is broken")
 
@@ -84,6 +89,21 @@ def test_a_server_that_a_rollout_has_just_begun_on_is_not_retired(rows: FleetRow
         while_waiting(promote, retire)
 
     assert fleet.get_server("prod-2").state == "active"
+
+
+def test_what_serves_is_not_written_down_on_a_server_that_has_just_been_retired(rows: FleetRows) -> None:
+    rollout = promote()
+    for _ in range(2):
+        advance(rollout)
+        rollout.runs.filter(state="running").update(state="succeeded", finished_at=timezone.now())
+
+    while_waiting(
+        lambda: services.retire_server(COMMAND, name="prod-1", reason="disk is broken"), lambda: advance(rollout)
+    )
+    advance(rollout)
+
+    assert [run.server.name for run in rollout.runs.filter(direction="settle")] == ["prod-2"]
+    assert selectors.state_of(rollout.pk) == "running"
 
 
 def test_a_rollout_does_not_begin_on_a_server_that_has_just_been_retired(rows: FleetRows) -> None:

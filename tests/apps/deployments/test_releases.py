@@ -342,6 +342,34 @@ def test_a_release_that_was_aborted_and_is_rolled_back_at_once_is_held_and_banne
     assert again == told
 
 
+def test_a_part_that_has_gone_back_already_is_held_and_banned_with_the_others(pair: FleetRows) -> None:
+    release = begin()
+    advance(release)
+    services.abort_release(COMMAND, release=release.pk, reason="not now")
+    Rollout.objects.filter(release=release, placement__model__name="digits").update(state="rolled_back")
+
+    services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+    services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+
+    assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
+    assert Placement.objects.filter(hold_reason="errors").count() == 2
+    rolled_back = [event for event in audit.events(verb="roll_back") if event.subject_kind == "rollout"]
+    assert sorted(event.model for event in rolled_back) == ["digits", "letters"]
+
+
+def test_what_has_moved_since_a_part_went_back_is_not_held(pair: FleetRows) -> None:
+    release = begin()
+    advance(release)
+    services.abort_release(COMMAND, release=release.pk, reason="not now")
+    Rollout.objects.filter(release=release, placement__model__name="digits").update(state="rolled_back")
+    Rollout.objects.filter(pk=pair.rollout("digits", "prod", 1, 1).pk).update(created_at=timezone.now())
+
+    services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+
+    assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
+    assert [one.model.name for one in Placement.objects.filter(hold_reason="errors")] == ["letters"]
+
+
 def test_rolling_back_a_release_that_is_live_sends_all_of_it_back_at_once(pair: FleetRows) -> None:
     release = _released(pair)
 
