@@ -8,6 +8,7 @@ from typing import Any
 from apps.deployments import services
 from apps.deployments.selectors import Candidate, Work
 from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
+from worker.memory import Glance
 
 # How long one call outside may take before the step asks to be called again.
 PATIENCE_S = 10.0
@@ -30,6 +31,8 @@ class Context:
     backend: ServingBackend
     step: Any
     now: datetime
+    # What the server says of its memory while other things are done; see `worker.steps._memory`.
+    glance: Glance | None = None
 
     @property
     def new(self) -> Candidate:

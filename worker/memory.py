@@ -1,6 +1,8 @@
 """Reading a server's memory: never in the way of a rollout, whatever the server's metrics do."""
 
 import logging
+import threading
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,6 +10,7 @@ from apps.common.errors import ControlPlaneError
 from apps.common.text import printable
 from apps.deployments import selectors, services
 from apps.fleet import connecting
+from apps.fleet.repositories import Home, open_home
 from apps.serving.memory import DeviceMemory
 from apps.serving.protocol import IndexEntry, Readiness, ServingBackend
 
@@ -30,18 +33,54 @@ def devices_now(server: Any, backend: ServingBackend) -> tuple[DeviceMemory, ...
         return ()
 
 
-def begin(server: Any, backend: ServingBackend, *, now: datetime) -> None:
-    """Keep how things stand before something is loaded or unloaded; a reading that is open goes on."""
-    if services.is_measuring(server):
-        return
+@dataclass(frozen=True, slots=True)
+class Before:
+    """How a server stands before a change."""
+
+    devices: tuple[DeviceMemory, ...]
+    loaded: frozenset[tuple[str, int]]
+
+
+def look(server: Any, backend: ServingBackend, home: Home) -> Before | None:
+    """How it stands now; None where it does not tell. Uses no database connection."""
     devices = devices_now(server, backend)
     if not devices:
-        return
+        return None
     try:
-        index = backend.index()
+        return Before(devices, _loaded(home.index(backend)))
     except ControlPlaneError:
-        return
-    services.begin_reading(server, devices=devices, loaded=_loaded(index), now=now)
+        return None
+
+
+class Glance:
+    """The same, asked beside other work: nobody has to wait for it."""
+
+    def __init__(self, server: Any, backend: ServingBackend, home: Home) -> None:
+        self._told: list[Before] = []
+        self._thread = threading.Thread(target=self._look, args=(server, backend, home), name="memory", daemon=True)
+        self._thread.start()
+
+    def by_now(self, *, wait_s: float = 0.0) -> Before | None:
+        """What has been told by now, or within `wait_s`."""
+        self._thread.join(wait_s)
+        return self._told[0] if self._told else None
+
+    def _look(self, server: Any, backend: ServingBackend, home: Home) -> None:
+        found = look(server, backend, home)
+        if found is not None:
+            self._told.append(found)
+
+
+def begin(server: Any, backend: ServingBackend, home: Home, *, now: datetime) -> None:
+    """Keep how things stand before something is loaded or unloaded; a reading that is open goes on."""
+    if not services.is_measuring(server):
+        keep(server, look(server, backend, home), now=now)
+
+
+def keep(server: Any, before: Before | None, *, now: datetime) -> None:
+    """Open a reading with it; one that is open goes on."""
+    if before is not None:
+        services.begin_reading(server, devices=before.devices, loaded=before.loaded, now=now)
 
 
 def measure(reading_id: int, *, now: datetime) -> None:
@@ -51,7 +90,7 @@ def measure(reading_id: int, *, now: datetime) -> None:
         return
     try:
         backend = connecting.connect(reading.server)
-        index = backend.index()
+        index = open_home(reading.server.repository).index(backend)
     except ControlPlaneError as error:
         services.give_up_reading(reading, why=printable(error.message, limit=300), now=now)
         return
@@ -70,5 +109,6 @@ def measure(reading_id: int, *, now: datetime) -> None:
     services.end_reading(reading, devices=devices, loaded=_loaded(index), now=now)
 
 
-def _loaded(index: tuple[IndexEntry, ...]) -> set[tuple[str, int]]:
-    return {(one.model, one.version) for one in index if one.state == Readiness.READY and one.version is not None}
+def _loaded(index: tuple[IndexEntry, ...]) -> frozenset[tuple[str, int]]:
+    ready = [one for one in index if one.state == Readiness.READY]
+    return frozenset((one.model, one.version) for one in ready if one.version is not None)

@@ -20,10 +20,11 @@ MACHINE_READINGS = 2
 
 
 class Action(StrEnum):
-    """What made the difference between two readings; `MIXED` where more than one version came or went."""
+    """What made the difference between two readings; `MIXED` where more than one version came, went or changed."""
 
     LOAD = "load"
     UNLOAD = "unload"
+    RECONFIGURE = "reconfigure"
     MIXED = "mixed"
 
 
@@ -92,11 +93,17 @@ def difference(was: Iterable[Sequence[Any]], now: Iterable[Sequence[Any]]) -> tu
 def taken(change: Change) -> Taken | None:
     """What the version took, or gave back; None where that is within the noise or other devices were told."""
     moved = _moved(change)
-    if not moved:
+    if not moved or change.action not in (Action.LOAD, Action.UNLOAD):
         return None
     sign = -1 if change.action == Action.UNLOAD else 1
     felt = [sign * by for device, by in moved if sign * by > noise(device)]
     return Taken(change.before[0].kind, max(felt), len(felt)) if felt else None
+
+
+def shifted(change: Change) -> int | None:
+    """By how much use rose on all devices that felt it, below 0 where it fell; None where that is within the noise."""
+    felt = [by for device, by in _moved(change) if abs(by) > noise(device)]
+    return sum(felt) if felt else None
 
 
 def expected(changes: Iterable[Change], kind: MemoryKind) -> Taken | None:

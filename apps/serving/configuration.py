@@ -118,6 +118,9 @@ class ConfigFormat(Protocol):
         Give it two results of `effective`: what the uploaded files said of warm-up is replaced there.
         """
 
+    def takes_as_much(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        """Whether a version takes as much memory under either, as far as a configuration tells."""
+
     def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
         """What changes from one to the other, whatever their layout; empty when they mean the same."""
 

@@ -28,6 +28,7 @@ def load_once(
     under way would restart everything once more. Raises LoadRefused with the server's words, or LoadStuck past the
     model's deadline.
     """
+    _memory.look_aside(context)
     entries = context.entries(model)
     if context.recall("sent"):
         _neighbours.look_again(context)

@@ -4,9 +4,10 @@ from collections.abc import Collection
 from typing import Any
 
 from apps.common.text import as_size
-from apps.deployments import selectors
+from apps.deployments import selectors, services
 from apps.deployments.errors import MemoryShort
 from apps.deployments.memory import Fit, Taken, does_fit
+from apps.deployments.selectors import Work
 from apps.deployments.states import RolloutKind, RunDirection
 from apps.serving.memory import DeviceMemory
 from worker import memory
@@ -15,30 +16,57 @@ from worker.outcomes import Outcome, Reroute, Wait
 
 # Triton looks at its memory every 2 s by default: what has just been let go may still be counted.
 LOOK_AGAIN_S = 3.0
+# How long a load in a rollback may wait for what the server tells of its memory.
+COLD_WAIT_S = 0.1
 MAKE_ROOM = "make_room"
 
 
-def note(context: Context) -> None:
-    """Right before a load or unload is sent. Going back waits for nothing, so nothing is read there."""
+def look_aside(context: Context) -> None:
+    """Going back waits for nothing: begin to ask, while the step does what it does before it sends anything."""
     work = context.work
-    if work.run.direction != RunDirection.FORWARD or work.rollout.is_going_back:
-        return
-    memory.begin(work.server, context.backend, now=context.now)
+    if context.glance is None and _goes_back(context) and not context.recall("sent"):
+        context.glance = memory.Glance(work.server, context.backend, work.home)
+
+
+def note(context: Context) -> None:
+    """Right before a load or unload is sent. Going back, what has not been told by now is not known."""
+    work = context.work
+    if context.glance is not None:
+        # Beside a load this is nothing; a switch of milliseconds waits for none.
+        wait_s = COLD_WAIT_S if "load" in work.run.recipe else 0.0
+        memory.keep(work.server, context.glance.by_now(wait_s=wait_s), now=context.now)
+    elif not _goes_back(context):
+        memory.begin(work.server, context.backend, work.home, now=context.now)
+
+
+def note_reconfiguring(context: Context) -> None:
+    """The same before a load that brings another configuration for what is loaded."""
+    work, number = context.work, context.new.number
+    note(context)
+    beside = next((other for other in work.sets[0] if other != number), None)
+    services.note_reconfiguring(work.server, model=work.model, version=number, beside=beside)
+
+
+def _goes_back(context: Context) -> bool:
+    return context.work.rollout.is_going_back or context.work.run.direction != RunDirection.FORWARD
 
 
 def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, Any]:
-    """What is known of the room for a promotion: a remark for people; or what to do first. MemoryShort without room.
+    """What is known of the room for a load: a remark for people; or what to do first. MemoryShort without room.
 
     `ready` are the model's versions that serve there now.
     """
-    work, number = context.work, context.new.number
-    if work.rollout.kind != RolloutKind.PROMOTE or (number in ready and "shadow" not in work.run.recipe):
+    work, number = context.work, _coming(context, ready)
+    if number is None:
         return {}
-    kept = work.kept.number if work.kept and work.old else None
+    # What is healed or runs under another configuration keeps its standby: it is loaded along with it.
+    kept = work.kept.number if work.kept and work.old and work.rollout.kind == RolloutKind.PROMOTE else None
     standby = kept if kept in ready and kept != number else None
     takes = selectors.expectations(work.model, {number} | ({standby} if standby else set()))
-    if not any(one == number for one, _ in takes):
-        return {"memory": "unknown: no load of this version was measured yet"}
+    is_alike = _takes_as_much(work)
+    if not is_alike or not any(one == number for one, _ in takes):
+        under = "" if is_alike else " under such a configuration"
+        return {"memory": f"unknown: no load of this version{under} was measured yet"}
     devices = memory.devices_now(work.server, context.backend)
     fit = selectors.room_for(devices, takes, number, standby=standby, may_drop=work.policy.drop_standby)
     if fit == Fit.UNKNOWN:
@@ -55,7 +83,7 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
     if fit == Fit.DROPS_STANDBY and MAKE_ROOM not in work.run.recipe:
         return Reroute([MAKE_ROOM, *work.run.recipe], f"{told}: version {standby}, the standby, is let go of first")
     raise MemoryShort(
-        f"{told}{_beside(context, standby)}",
+        f"{told}{_beside(work, set(ready) - {number}, standby)}",
         server=work.server.name,
         needed_bytes=need.bytes_each,
         free_bytes=max(device.free_bytes for device in devices),
@@ -74,8 +102,31 @@ def _told(need: Taken, devices: tuple[DeviceMemory, ...]) -> str:
     return f"takes about {as_size(need.bytes_each)} of {where}, {as_size(free)} are free"
 
 
-def _beside(context: Context, standby: int | None) -> str:
+def _coming(context: Context, ready: Collection[int]) -> int | None:
+    """The version of which one more copy is loaded; None where there is none, or where nothing may hold it up."""
+    work, number = context.work, context.new.number
+    if work.rollout.kind == RolloutKind.PROMOTE:
+        return number if number not in ready or "shadow" in work.run.recipe else None
+    if work.rollout.kind == RolloutKind.RECONFIGURE:
+        return number
+    if work.rollout.kind == RolloutKind.HEAL:
+        missing = work.sets[0] - set(ready)
+        # Whatever becomes of the standby: the active version is what must be there.
+        return number if number in missing else min(missing, default=None)
+    return None
+
+
+def _takes_as_much(work: Work) -> bool:
+    """Whether what was measured holds under the configuration to come: fewer instances may be the very cure."""
+    if work.rollout.kind != RolloutKind.RECONFIGURE or work.before is None or work.new is None:
+        return True
+    return work.config_format.takes_as_much(work.before.config, work.new.config)
+
+
+def _beside(work: Work, ready: set[int], standby: int | None) -> str:
     """What is in the way."""
-    old = context.work.old
-    beside = f" beside version {old.number}" if old else ""
+    if work.rollout.kind == RolloutKind.RECONFIGURE:
+        return " beside itself under the configuration it has"
+    old = work.old.number if work.old else None
+    beside = f" beside version {old}" if old in ready or (work.rollout.kind == RolloutKind.PROMOTE and old) else ""
     return f"{beside} and the standby {standby}" if standby else beside

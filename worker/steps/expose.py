@@ -7,6 +7,7 @@ from apps.deployments import plan, services
 from apps.deployments.states import RolloutKind
 from worker.context import Context
 from worker.outcomes import Done, Outcome, Reroute
+from worker.steps import _memory
 from worker.steps._proof import prove
 from worker.steps._switching import load_set
 
@@ -19,6 +20,7 @@ def run(context: Context) -> Outcome:
     """
     work, new = context.work, context.new
     _, final = work.sets
+    _memory.look_aside(context)
     ready = context.ready_versions(work.model)
     if ready == final:
         return Done({"versions": sorted(final), "loads": 0})

@@ -25,11 +25,13 @@ def run(context: Context) -> Outcome:
 
 def _send(context: Context, versions: set[int]) -> Wait | None:
     work = context.work
+    if not context.recall("is_pending"):
+        _memory.look_aside(context)
     stamps = context.recall("stamps") or _stamps.read(work, versions)
     context.remember(stamps=stamps, **_neighbours.before(context))
     if not work.run.has_changed_server:
         services.note_change(work.run)
-    _memory.note(context)
+    _memory.note_reconfiguring(context)
     try:
         with _neighbours.watched(context):
             context.load(work.model, work.config_of(context.new, versions), versions=versions)

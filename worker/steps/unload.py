@@ -11,6 +11,7 @@ from worker.steps import _memory
 def run(context: Context) -> Outcome:
     """Requests in flight are answered first; meanwhile the index says UNLOADING."""
     work = context.work
+    _memory.look_aside(context)
     if not context.recall("sent"):
         _memory.note(context)
         context.remember(sent=True)

@@ -17,7 +17,7 @@ class DeviceMemoryShape(Shape):
 
 
 class MemoryChangeShape(Shape):
-    """One load or unload; `mixed` where more than one version came or went."""
+    """One load, unload or other configuration; `mixed` where more than one version came, went or changed."""
 
     at = serializers.DateTimeField()
     action = serializers.ChoiceField(choices=[str(one) for one in Action], allow_blank=True)

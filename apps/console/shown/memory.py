@@ -73,7 +73,7 @@ def shown_memory(found: "ServerMemory") -> ShownMemory:
 
 
 def _change(one: "MemoryChange") -> ShownChange:
-    words = {"load": "loaded", "unload": "unloaded"}
+    words = {"load": "loaded", "unload": "unloaded", "reconfigure": "under another configuration"}
     what = f"{one.model} {one.version} {words[one.action]}" if one.action in words else "several changes at once"
     sign = "" if one.moved_bytes is None else ("−" if one.moved_bytes < 0 else "+")
     moved = UNKNOWN if one.moved_bytes is None else f"{sign}{as_size(abs(one.moved_bytes))}"

@@ -8,7 +8,19 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from apps.deployments.memory import SETTLES_IN_S, Action, Change, Fit, Taken, devices_of, expected, judge, leaked, taken
+from apps.deployments.memory import (
+    SETTLES_IN_S,
+    Action,
+    Change,
+    Fit,
+    Taken,
+    devices_of,
+    expected,
+    judge,
+    leaked,
+    shifted,
+    taken,
+)
 from apps.deployments.models import MemoryReading, Placement, Run
 from apps.deployments.states import ACTIVE_RUN
 from apps.fleet.models import Server
@@ -74,13 +86,15 @@ def due_readings(now: datetime) -> list[int]:
 
 def get_reading(pk: int) -> MemoryReading | None:
     """An open reading with its server; None when it has ended."""
-    found = MemoryReading.objects.select_related("server__observation", "server__environment")
+    found = MemoryReading.objects.select_related("server__observation", "server__environment", "server__repository")
     return found.filter(pk=pk, ended_at=None).first()
 
 
 def expectations(model: str, numbers: Collection[int]) -> Expectations:
     """What each of these versions takes, where its own readings tell. One query."""
-    rows = MemoryReading.objects.filter(model=model, version__in=numbers, ended_at__isnull=False)
+    # Another configuration for what is loaded tells what that changed, not what the version takes.
+    told = MemoryReading.objects.filter(action__in=(Action.LOAD, Action.UNLOAD), ended_at__isnull=False)
+    rows = told.filter(model=model, version__in=numbers)
     # Of each by itself: a version that a thousand servers have just loaded must not hide what is known of another.
     latest = Window(RowNumber(), partition_by=F("version"), order_by=F("began_at").desc())
     changes: dict[int, list[Change]] = defaultdict(list)
@@ -89,9 +103,9 @@ def expectations(model: str, numbers: Collection[int]) -> Expectations:
     found: dict[tuple[int, MemoryKind], Taken] = {}
     for number, of_version in changes.items():
         for kind in MemoryKind:
-            told = expected(of_version, kind)
-            if told is not None:
-                found[number, kind] = told
+            takes = expected(of_version, kind)
+            if takes is not None:
+                found[number, kind] = takes
     return found
 
 
@@ -206,7 +220,10 @@ def _change(row: MemoryReading) -> Change:
 
 
 def _told(row: MemoryReading) -> MemoryChange:
-    told = taken(_change(row)) if row.model else None
+    change = _change(row)
+    told = taken(change) if row.model else None
     moved = None if told is None else told.total_bytes * (-1 if row.action == Action.UNLOAD else 1)
-    remark = row.remark or ("" if told is not None else "too small for these figures to tell")
+    if row.action == Action.RECONFIGURE:
+        moved = shifted(change)
+    remark = row.remark or ("" if moved is not None else "too small for these figures to tell")
     return MemoryChange(row.ended_at or row.began_at, row.action, row.model, row.version, moved, remark)

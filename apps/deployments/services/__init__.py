@@ -15,7 +15,13 @@ from apps.deployments.services.clock import (
 from apps.deployments.services.controls import approve, pause, resume, retry_run, skip_gate
 from apps.deployments.services.holds import hold, unhold
 from apps.deployments.services.judging import claim_look, keep_judgements, probes_of, synthetic_made
-from apps.deployments.services.memory import begin_reading, end_reading, give_up_reading, is_measuring
+from apps.deployments.services.memory import (
+    begin_reading,
+    end_reading,
+    give_up_reading,
+    is_measuring,
+    note_reconfiguring,
+)
 from apps.deployments.services.overlays import restore_overlay, set_overlay
 from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
@@ -85,6 +91,7 @@ __all__ = [
     "keep_judgements",
     "lift_ban",
     "note_change",
+    "note_reconfiguring",
     "pass_step",
     "pause",
     "pause_for_neighbours",

@@ -32,6 +32,16 @@ def test_a_server_shows_what_loads_took_and_a_leak_with_the_way_out(sign_in: Cal
     assert "Restart this server" in leaking
 
 
+def test_another_configuration_is_called_so_with_what_it_changed(sign_in: Callable[..., Client]) -> None:
+    rows, viewer = small_fleet(), sign_in("viewer")
+    reading(rows.servers["prod-1"], "digits", 2, before=3 * GIB, after=GIB, action="reconfigure")
+
+    told = page_of(viewer, "/servers/prod-1/")
+
+    assert "digits 2 under another configuration" in told
+    assert "−2.0 GiB" in told
+
+
 def test_a_plan_says_in_words_where_memory_is_short(sign_in: Callable[..., Client]) -> None:
     rows, viewer = small_fleet(), sign_in("viewer")
     where = "/models/digits/plan/?environment=prod&version=2"

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
-from apps.deployments.memory import Action, Change, Fit, Taken, difference, expected, judge, leaked, taken
+from apps.deployments.memory import Action, Change, Fit, Taken, difference, expected, judge, leaked, shifted, taken
 from apps.deployments.models import MemoryReading
 from apps.fleet.models import Observation, Server
 from apps.serving.memory import DeviceMemory, MemoryKind
@@ -112,6 +112,44 @@ def test_exactly_one_version_that_came_or_went_makes_the_difference() -> None:
     assert difference([["m", 1], ["n", 2]], [["n", 2]]) == (Action.UNLOAD, "m", 1)
     assert difference([["m", 1]], [["m", 2]]) == (Action.MIXED, "", 0)
     assert difference([], [["m", 1], ["n", 1]]) == (Action.MIXED, "", 0)
+
+
+def test_another_configuration_tells_what_it_changed_and_not_what_the_version_takes() -> None:
+    more = change(GIB, 2 * GIB, action=Action.RECONFIGURE)
+    less = change(2 * GIB, GIB, action=Action.RECONFIGURE)
+
+    assert [shifted(more), shifted(less), shifted(change(GIB, GIB))] == [GIB, -GIB, None]
+    assert expected([more, less], GPU) is None
+
+
+def test_a_reading_in_which_two_things_changed_tells_of_neither(rows: FleetRows) -> None:
+    server, now = rows.servers["prod-1"], timezone.now()
+    kept = []
+    for models, loaded in (
+        (["digits"], [("digits", 1)]),
+        (["digits", "letters"], [("digits", 1)]),
+        (["digits"], [("digits", 1), ("letters", 1)]),
+    ):
+        services.begin_reading(server, devices=[card(GIB)], loaded=[("digits", 1)], now=now)
+        for model in models:
+            services.note_reconfiguring(server, model=model, version=1, beside=None)
+        services.end_reading(MemoryReading.objects.get(ended_at=None), devices=[card(2 * GIB)], loaded=loaded, now=now)
+        kept.append(MemoryReading.objects.latest("pk"))
+
+    assert [(one.action, one.model) for one in kept] == [("reconfigure", "digits"), ("mixed", ""), ("mixed", "")]
+    assert selectors.expectations("digits", {1}) == {}
+
+
+def test_a_reading_that_somebody_adds_to_while_it_is_ended_stays_open(rows: FleetRows) -> None:
+    server, now = rows.servers["prod-1"], timezone.now()
+    services.begin_reading(server, devices=[card(GIB)], loaded=[("digits", 1)], now=now)
+    read = MemoryReading.objects.get()
+
+    services.note_reconfiguring(server, model="digits", version=1, beside=2)
+    services.end_reading(read, devices=[card(GIB)], loaded=[("digits", 1)], now=now)
+
+    assert MemoryReading.objects.get().ended_at is None
+    assert MemoryReading.objects.get().remark == "together with version 2"
 
 
 def test_what_an_unload_did_not_give_back_is_a_leak_until_it_is_seen_to_have_come_back() -> None:

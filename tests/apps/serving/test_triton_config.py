@@ -209,6 +209,23 @@ def test_instances_and_policy_restart_nothing(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "is_alike"),
+    [
+        ({"dynamic_batching": {}}, True),
+        ({"name": "other"}, True),
+        ({"max_batch_size": 16}, False),
+        ({"instance_group": [{"kind": "KIND_CPU", "count": 4}]}, False),
+        ({"parameters": {"a": {"string_value": "1"}}}, False),
+        ({"optimization": {"cuda": {"graphs": True}}}, False),
+    ],
+)
+def test_what_tells_of_memory_is_instances_batch_optimization_and_parameters(
+    change: dict[str, Any], *, is_alike: bool
+) -> None:
+    assert CONFIG.takes_as_much(document(), document(**change)) is is_alike
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"max_batch_size": 16},

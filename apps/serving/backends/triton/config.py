@@ -26,6 +26,8 @@ from apps.serving.protocol import Signature, Tensor, TensorSpec
 
 # Differences in these alone restart no loaded version (core, model_lifecycle).
 HARMLESS_FIELDS = ("name", "instance_group", "version_policy")
+# What says how much a version takes: copies, the largest batch, precision and graphs, and what a backend is told.
+MEMORY_FIELDS = ("instance_group", "max_batch_size", "optimization", "parameters")
 
 _PLACE = re.compile(r"^\d+:\d+ : ")
 
@@ -107,6 +109,11 @@ class PbtxtFormat:
     def can_stand_beside(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         """Whether a load that goes from one effective configuration to the other restarts nothing."""
         return bool(_telling_part(one) == _telling_part(other))
+
+    def takes_as_much(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        """Whether a version takes as much memory under either, as far as a configuration tells."""
+        sides = [to_message({field: side[field] for field in MEMORY_FIELDS if field in side}) for side in (one, other)]
+        return bool(sides[0] == sides[1])
 
     def differences(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ConfigDifference, ...]:
         """What changes from one to the other, whatever their layout; empty when they mean the same."""
