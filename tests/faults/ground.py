@@ -121,9 +121,9 @@ class Ground:
             assert time.monotonic() < deadline, self.world.told(rollout_id)
             meanwhile()
 
-    def heal(self, rollout_id: int) -> int:
+    def heal(self, rollout_id: int, *, model: World | None = None) -> int:
         """Do what the clock does, until every server has what is desired; the rollout's number again."""
-        world = self.world
+        world = model or self.world
         ids = list(fleet.servers(environment=world.environment).values_list("pk", flat=True))
 
         def is_healed() -> bool:

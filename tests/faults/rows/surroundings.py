@@ -1,5 +1,7 @@
 """What surrounds a rollout: the disk, the clock, the fleet's own changes, and a newer release of Conch."""
 
+from collections.abc import Callable
+
 import pytest
 
 from apps.common.actor import COMMAND
@@ -8,6 +10,7 @@ from apps.deployments.errors import ServerMoving
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.fleet import services as fleet
 from tests.faults.ground import Ground, as_ordinary_user
+from tests.faults.older import as_older
 from tests.faults.table import Fault
 
 FULL_KIB = 64
@@ -72,12 +75,25 @@ def _has_run(rollout: int, server: str, state: str) -> bool:
     return Run.objects.filter(rollout=rollout, server__name=server, state=state).exists()
 
 
-def _older_release(ground: Ground) -> int:
-    """Rows as the first release wrote them: fewer keys, and a step whose memory knows less."""
+def _older_until(step: str, moment: str) -> Callable[[Ground], int]:
+    """An older release's worker ends in that step; it has written all that is known so far."""
+
+    def strike(ground: Ground) -> int:
+        rollout = ground.begin()
+        ground.lose_worker(ground.run_of(rollout), step, moment)
+        as_older(rollout)
+        return ground.walk(rollout)
+
+    return strike
+
+
+def _without_policy(ground: Ground) -> int:
+    """From before there were policies: the environment's own holds, and nothing is known of any step."""
     rollout = ground.begin()
-    ground.walk_until(rollout, lambda: ground.has_begun(rollout, "load"))
-    Rollout.objects.filter(pk=rollout).update(plan={"hot": [], "confirmed": [], "servers": ["prod-1"]})
-    StepRun.objects.filter(run__rollout=rollout, state="waiting").update(memory={"sent": True})
+    ground.lose_worker(ground.run_of(rollout), "load", "during")
+    as_older(rollout)
+    Rollout.objects.filter(pk=rollout).update(policy={})
+    StepRun.objects.filter(run__rollout=rollout, name="load").update(memory={"sent": True})
     return ground.walk(rollout)
 
 
@@ -104,6 +120,10 @@ ROWS = [
         is_fresh=True,
         goes_down=True,
     ),
-    Fault("release upgraded", "rows with fewer keys", _older_release, is_sample=True),
+    *(
+        Fault("release upgraded", f"{moment} {step}", _older_until(step, moment), is_sample=step == "shadow")
+        for step, moment in (("publish", "after"), ("shadow", "during"), ("load", "during"), ("verify", "before"))
+    ),
+    Fault("release upgraded", "rows without a policy", _without_policy),
     Fault("release upgraded", "a recipe with fewer steps", _older_recipe),
 ]

@@ -11,6 +11,8 @@ from tests.faults.table import Fault
 
 STEPS = ("preflight", "publish", "shadow", "load", "await_ready", "verify", "expose")
 HUNG_S = 4.0
+# The shortest that a policy allows, and a server that hangs for longer than that.
+DEADLINE_S, PAST_S = 10, 12.5
 
 
 def _restart(ground: Ground) -> None:
@@ -86,6 +88,25 @@ def _hang(ground: Ground) -> None:
     ground.triton.resume()
 
 
+def _hung_from(step: str, *, for_s: float) -> Callable[[Ground], int]:
+    """It hangs from the moment in which the step is called, and comes to itself from the side."""
+
+    def strike(ground: Ground) -> int:
+        rollout = ground.begin()
+        timer = threading.Timer(for_s, ground.triton.resume)
+
+        def hang() -> None:
+            ground.triton.pause()
+            timer.start()
+
+        with ground.at_step(step, before=hang):
+            ground.walk(rollout)
+        timer.join()
+        return rollout
+
+    return strike
+
+
 KILLED, RESTARTED, HUNG = "Triton killed", "Triton restarted", "Triton hung"
 ROWS = [
     Fault(KILLED, "during the load", _during("load", _restart), goes_down=True, is_fresh=True, is_sample=True),
@@ -109,6 +130,19 @@ ROWS = [
     ),
     *(
         Fault(HUNG, f"in {step}", _during(step, _hang), goes_down=True, is_fresh=True, is_sample=step == "load")
-        for step in ("shadow", "load", "verify")
+        for step in ("shadow", "load")
+    ),
+    Fault(HUNG, "from verify on", _hung_from("verify", for_s=HUNG_S), goes_down=True, is_fresh=True),
+    *(
+        Fault(
+            HUNG,
+            f"from {step} on, past the progress deadline",
+            _hung_from(step, for_s=PAST_S),
+            ends="rolled_back",
+            goes_down=True,
+            is_fresh=True,
+            policy={"progress_deadline_s": DEADLINE_S},
+        )
+        for step in ("load", "verify")
     ),
 ]
