@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
-from apps.deployments import selectors
+from apps.deployments import selectors, services
 from apps.deployments.models import Rollout
 from apps.fleet import connecting
 from apps.fleet import selectors as fleet
@@ -90,6 +90,26 @@ def test_a_triton_that_came_back_by_itself_is_recognised_and_verified(make_world
     verified = last_heal(world).runs.get(direction="forward").steps.get(name="verify")
     assert verified.state == "succeeded"
     assert drift("prod-1") == []
+
+
+def test_under_a_hold_an_empty_restart_heals_nothing_and_says_so(make_world: MakeWorld) -> None:
+    world = make_world(is_fresh=True)
+    world.promote(world.upload())
+    look(world)
+    services.hold(COMMAND, environment="prod", model=world.model, reason="an incident")
+
+    world.tritons["prod-1"].kill()
+    world.tritons["prod-1"].start()
+    look(world)
+    step_once()
+    told = selectors.kept_drift(server="prod-1").get(version=1)
+    empty, heals = world.ready("prod-1"), Rollout.objects.filter(kind="heal").count()
+    services.unhold(COMMAND, environment="prod", model=world.model, reason="it is over")
+    heal(world, "prod-1", {1})
+
+    assert (empty, heals) == (set(), 0)
+    assert f"{world.model} in prod is held by command line: an incident" in told.why_not
+    assert last_heal(world).state == "succeeded", world.told(last_heal(world).pk)
 
 
 def test_a_model_unloaded_by_hand_comes_back_and_what_was_loaded_by_hand_stays(make_world: MakeWorld) -> None:
