@@ -40,8 +40,7 @@ def main() -> None:
             take(page, newest_rollout(page), given.into / "rollout.png")
             take(page, "/servers/prod-1/?range=900", given.into / "server.png", height=1000)
             take(page, "/models/digits/versions/6/", given.into / "preflight.png", part="#live-report")
-            take(page, "/models/digits/?range=900", given.into / "advice.png", part="section:has(> div > #live-advice)")
-            take(page, "/environments/prod/policy/", given.into / "policy.png", height=1000)
+            take(page, "/environments/prod/policy/", given.into / "policy.png", part="main form")
             take(page, answered_request(page), given.into / "try.png", height=1000)
         with signed_in(browser, demo, theme="dark") as page:
             take(page, "/models/digits/?range=900", given.into / "model-dark.png", height=1000)
