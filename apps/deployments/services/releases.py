@@ -17,7 +17,7 @@ from apps.deployments.services.conditions import require_reason
 from apps.deployments.services.controls import approve, pause, resume
 from apps.deployments.services.requests import promote, unload
 from apps.deployments.services.rolling_back import roll_back
-from apps.deployments.services.turning import stay_back, turn, turn_back
+from apps.deployments.services.turning import rolled_back_of, stay_back, turn, turn_back
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 from apps.fleet import selectors as fleet
 
@@ -82,7 +82,7 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
     with transaction.atomic():
         moving = [one for one in _parts(found) if one.state in ACTIVE_ROLLOUT]
         if moving:
-            for rollout in _stoppable(found, also=RolloutState.REVERTING):
+            for rollout in _stoppable(found, is_rolling_back=True):
                 turn_back(actor, rollout, reason=reason, is_banning=ban)
             for rollout in _parts(get_release(release)):
                 if rollout.state == RolloutState.ROLLED_BACK:
@@ -165,16 +165,17 @@ def _parts(release: Release) -> list[Rollout]:
     return [rollout for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE]
 
 
-def _stoppable(release: Release, *, also: RolloutState | None = None) -> list[Rollout]:
+def _stoppable(release: Release, *, is_rolling_back: bool = False) -> list[Rollout]:
     """Those that can still be turned, locked: before the release, as whoever walks one of them does it.
 
-    ReleaseDecided when the release has passed as a whole, or goes back already; `also` takes those in that state too:
-    one that was aborted can still be rolled back, which holds and bans.
+    What was only aborted can still be rolled back, which holds and bans. ReleaseDecided when the release has passed as
+    a whole, or goes back already.
     """
     locked = Rollout.objects.select_for_update().filter(release=release, state__in=ACTIVE_ROLLOUT)
     states = dict(locked.order_by("pk").values_list("pk", "state"))
-    done = {None, RolloutState.REVERTING} - {also}
-    going = [one for one in _parts(release) if states.get(one.pk) not in done]
+    turned = {pk for pk, state in states.items() if state == RolloutState.REVERTING}
+    done = rolled_back_of(turned) if is_rolling_back else turned
+    going = [one for one in _parts(release) if one.pk in states.keys() - done]
     decision = Release.objects.values_list("decision", flat=True).get(pk=release.pk)
     if decision == GO or not going:
         raise ReleaseDecided(f"{release} is decided: {decision or 'it has ended'}")

@@ -1,9 +1,11 @@
 """Turning a rollout round while it moves: it puts back the servers it has already changed."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from apps.audit.services import record
@@ -56,12 +58,18 @@ def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) ->
     In the caller's transaction. Where something has moved the placement since, what is live is not held.
     """
     placement, now = ended.placement, timezone.now()
-    if placement.held_at and ended.turned_at and placement.held_at >= ended.turned_at:
+    if rolled_back_of([ended.pk]):
         return
     if not Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists():
         keep_held(actor, placement, reason=reason, now=now)
     _record(actor, "roll_back", ended, reason)
     _ban(actor, ended, placement, reason=reason, is_banning=is_banning, now=now)
+
+
+def rolled_back_of(turned: Collection[int]) -> set[int]:
+    """Which of these were rolled back, not aborted alone: what is live there is held since they turned round."""
+    held_since = Rollout.objects.filter(pk__in=turned, placement__held_at__gte=F("turned_at"))
+    return set(held_since.values_list("pk", flat=True))
 
 
 def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool, error: dict[str, Any]) -> Rollout:
@@ -70,7 +78,7 @@ def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bo
     placement = Placement.objects.select_related("environment", "model").get(pk=moving.placement_id)
     if locked.state == RolloutState.REVERTING:
         moving.state = locked.state
-        if placement.held_at and locked.turned_at and placement.held_at >= locked.turned_at:
+        if rolled_back_of([moving.pk]):
             return moving
         _record(actor, "roll_back", moving, reason)
     else:

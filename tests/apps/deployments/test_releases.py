@@ -334,12 +334,13 @@ def test_a_release_that_was_aborted_and_is_rolled_back_at_once_is_held_and_banne
     services.abort_release(COMMAND, release=release.pk, reason="not now")
 
     told = services.roll_back_release(COMMAND, release=release.pk, reason="errors")
-    again = services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+    with pytest.raises(errors.ReleaseDecided):
+        services.roll_back_release(COMMAND, release=release.pk, reason="again")
 
     assert {rollout.state for rollout in told.rollouts.all()} == {"reverting"}
     assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
     assert Placement.objects.filter(hold_reason="errors").count() == 2
-    assert again == told
+    assert Release.objects.get(pk=release.pk).turned_because == "errors"
 
 
 def test_a_part_that_has_gone_back_already_is_held_and_banned_with_the_others(pair: FleetRows) -> None:
@@ -349,7 +350,8 @@ def test_a_part_that_has_gone_back_already_is_held_and_banned_with_the_others(pa
     Rollout.objects.filter(release=release, placement__model__name="digits").update(state="rolled_back")
 
     services.roll_back_release(COMMAND, release=release.pk, reason="errors")
-    services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+    with pytest.raises(errors.ReleaseDecided):
+        services.roll_back_release(COMMAND, release=release.pk, reason="errors")
 
     assert {ban.version.model.name for ban in Ban.objects.all()} == {"digits", "letters"}
     assert Placement.objects.filter(hold_reason="errors").count() == 2
