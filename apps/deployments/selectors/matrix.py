@@ -8,9 +8,9 @@ from django.db.models import Case, Count, Max, Min, OuterRef, Q, QuerySet, Subqu
 from django.utils import timezone
 
 from apps.common.names import shadow_of
-from apps.deployments.drift import Difference, Seen, drift
+from apps.deployments.drift import Desired, Difference, Seen, drift
 from apps.deployments.models import Judgement, Placement, Rollout, Run
-from apps.deployments.selectors.drift import desired_of, desired_versions, observed
+from apps.deployments.selectors.drift import desired_of, observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.selectors.rollouts import with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
@@ -95,23 +95,30 @@ def _plainly_right(
     """
     names = [name for model in models for name in (model.name, shadow_of(model.name))]
     rows = ObservedVersion.objects.filter(server__in=[one for found in there.values() for one in found])
-    is_right = Q(state="READY", restarted_at=None)
+    is_right, is_told = Q(state="READY", restarted_at=None), ~Q(loaded_under="")
     tallies = (
         rows.filter(model__in=names)
         .order_by()
         .values_list("server_id", "model")
         .annotate(all=Count("pk"), right=Count("pk", filter=is_right), least=Min("version"), most=Max("version"))
+        .annotate(under=Min("loaded_under", filter=is_told), other=Max("loaded_under", filter=is_told))
     )
-    seen = {(server, model): tuple(tally) for server, model, *tally in tallies}
+    seen = {(server, model): tally for server, model, *tally in tallies}
     return {
         (server.pk, model.name)
         for model in models
         for name, placement in placed[model.pk].items()
-        if (wanted := desired_versions(placement))
+        if (wanted := desired_of(placement)).versions
         for server in there[name]
-        if seen.get((server.pk, model.name)) == (len(wanted), len(wanted), min(wanted), max(wanted))
+        if _is_as_desired(wanted, *seen.get((server.pk, model.name), ()))
         and (server.pk, shadow_of(model.name)) not in seen
     }
+
+
+def _is_as_desired(wanted: Desired, *tally: int | str | None) -> bool:
+    """By how many rows there are and are right, the least and most of their versions, and of what they loaded under."""
+    versions, under = wanted.versions, {None, wanted.under}
+    return tally[:4] == (len(versions), len(versions), min(versions), max(versions)) and under.issuperset(tally[4:])
 
 
 def _seen_of_others(
@@ -138,7 +145,8 @@ def _placements(models: list[Model], environments: list[Environment]) -> Mapping
     by_model = {model.pk: model for model in models}
     by_environment = {environment.pk: environment for environment in environments}
     found: dict[int, dict[str, Placement]] = defaultdict(dict)
-    versions = Placement.objects.select_related("active", "standby").defer(*without_large("active", "standby"))
+    versions = Placement.objects.select_related("active", "standby", "overlay")
+    versions = versions.defer(*without_large("active", "standby"))
     for placement in versions.filter(model__in=models, environment__in=environments):
         placement.model, placement.environment = by_model[placement.model_id], by_environment[placement.environment_id]
         found[placement.model_id][placement.environment.name] = placement

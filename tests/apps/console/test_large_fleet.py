@@ -7,7 +7,9 @@ from django.test import Client
 
 from apps.console.shown import matrix
 from apps.deployments import selectors as deployments
+from apps.deployments.plan import config_digest
 from apps.fleet import selectors as fleet
+from apps.fleet.models import ObservedVersion
 from tests.factories.fleets import FleetRows, small_fleet
 
 
@@ -47,3 +49,24 @@ def test_servers_that_are_alike_are_counted_and_the_odd_one_stands_out(db: None)
         ("1!", "bad"),
         ("1 ×19", "ok"),
     ]
+
+
+def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_right(db: None) -> None:
+    rows = FleetRows()
+    rows.environment("prod")
+    for name in ("prod-1", "prod-2", "prod-3"):
+        rows.server(name, "prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", 1)
+    for name, under in (("prod-1", config_digest({})), ("prod-2", config_digest({"max_batch_size": 4}))):
+        ObservedVersion.objects.filter(server=rows.servers[name]).update(loaded_under=under)
+    models, servers = [rows.models["digits"]], list(fleet.servers())
+
+    (row,) = deployments.fleet_rows(models, list(fleet.environments()), servers)
+
+    assert {cell.server.name: cell.state for cell in row.cells["prod"]} == {
+        "prod-1": "serving",
+        "prod-2": "drift",
+        "prod-3": "serving",
+    }
