@@ -11,10 +11,10 @@ class Asked(Protocol):
     """What is known of a version before it is asked: its signature and its configuration."""
 
     @property
-    def signature(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def signature(self) -> Mapping[str, Any]: ...  # noqa: D102 - as a version has it
 
     @property
-    def config(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def config(self) -> Mapping[str, Any]: ...  # noqa: D102 - as a version has it
 
 
 def split(samples: Iterable[Any], version: Asked) -> tuple[list[Any], list[str]]:

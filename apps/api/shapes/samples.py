@@ -16,7 +16,7 @@ class InputShape(Asked):
     name = serializers.CharField(max_length=256)
     datatype = serializers.CharField(max_length=16, help_text="FP32, INT64, BYTES, ...")
     shape = serializers.ListField(child=serializers.IntegerField(min_value=0), max_length=16)
-    data = JsonField()  # type: ignore[assignment]
+    data = JsonField()  # type: ignore[assignment]  # DRF has a property of that name on serializers
 
 
 class OutputShape(InputShape):

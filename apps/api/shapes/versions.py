@@ -19,7 +19,7 @@ class VersionShape(Shape):
     digest = serializers.CharField(help_text="SHA-256 of what was uploaded.")
     size_bytes = serializers.IntegerField()
     filename = serializers.CharField()
-    source = serializers.CharField(  # type: ignore[assignment]
+    source = serializers.CharField(  # type: ignore[assignment]  # DRF has a word of that name on every field
         help_text="From where it was fetched; empty when it was uploaded."
     )
     progress = serializers.SerializerMethodField(help_text="While it is fetched: {received_bytes, size_bytes}.")

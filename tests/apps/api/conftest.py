@@ -8,6 +8,9 @@ from django.test import Client
 
 from apps.access import services
 from apps.common.actor import COMMAND
+from tests.apps.metrics.conftest import scripted
+
+__all__ = ["scripted"]
 
 PASSWORD = "correct horse battery"
 Callers = Callable[..., Client]

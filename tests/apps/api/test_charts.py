@@ -14,7 +14,6 @@ from apps.metrics.catalogue import CHARTS, Page, charts_on
 from apps.registry.models import Model
 from demo.parts.ports import free_port
 from tests.apps.api import rows as rows_of
-from tests.apps.metrics.conftest import scripted  # noqa: F401
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +40,7 @@ def test_the_list_is_the_catalogue(visitor: Client) -> None:
     assert found[0]["url"].endswith("/api/v1/charts/requests")
 
 
-def test_a_chart_comes_with_its_figure_and_last_values(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_chart_comes_with_its_figure_and_last_values(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
 
     document = visitor.get("/api/v1/charts/requests", {"model": "digits", "environment": "prod"}).json()
@@ -52,7 +51,7 @@ def test_a_chart_comes_with_its_figure_and_last_values(visitor: Client, scripted
     assert any('model="digits"' in query for query in document["queries"])
 
 
-def test_the_models_promise_is_drawn(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_the_models_promise_is_drawn(visitor: Client, scripted: ScriptedPrometheus) -> None:
     Model.objects.create(name="digits", slo_error_ratio=0.04)
     scripted.answer = steady
 
@@ -106,7 +105,7 @@ def test_nobody_sees_charts_without_signing_in(client: Client) -> None:
     assert client.get("/api/v1/charts/requests").status_code == 401
 
 
-def test_a_board_is_all_charts_of_its_page(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_board_is_all_charts_of_its_page(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
 
     document = visitor.get("/api/v1/boards/model", {"model": "digits", "environment": "prod"}).json()
@@ -118,7 +117,7 @@ def test_a_board_is_all_charts_of_its_page(visitor: Client, scripted: ScriptedPr
 
 def test_who_has_the_last_board_gets_the_tail(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = steady
     first = visitor.get("/api/v1/boards/model", {"model": "digits"}).json()
@@ -132,7 +131,7 @@ def test_who_has_the_last_board_gets_the_tail(
     assert "palettes" not in str(tail)
 
 
-def test_a_board_of_another_shape_comes_whole(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_board_of_another_shape_comes_whole(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
     first = visitor.get("/api/v1/boards/model", {"model": "digits"}).json()
 
@@ -143,7 +142,7 @@ def test_a_board_of_another_shape_comes_whole(visitor: Client, scripted: Scripte
     assert len(second["charts"][0]["figure"]["data"][0]["y"]) == 61
 
 
-def test_a_chart_can_be_had_as_csv(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_chart_can_be_had_as_csv(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
 
     answer = visitor.get("/api/v1/charts/error_ratio/csv", {"model": "digits", "until": "2026-01-01T12:00:00Z"})
@@ -157,7 +156,7 @@ def test_a_chart_can_be_had_as_csv(visitor: Client, scripted: ScriptedPrometheus
 
 def test_a_rollouts_charts_are_about_its_two_versions_and_its_time(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = steady
     now = timezone.now()
@@ -184,7 +183,7 @@ def by_model(asked: Asked) -> dict[str, Any]:
     return matrix(*(({"model": name}, [(float(end), "0.5")]) for name in ("a", "b")))
 
 
-def test_figures_of_many_models_are_asked_for_together(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_figures_of_many_models_are_asked_for_together(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = by_model
 
     document = visitor.get("/api/v1/figures", {"models": "a,b,c"}).json()
@@ -208,7 +207,7 @@ def test_figures_say_when_prometheus_is_down(visitor: Client, settings: Settings
 
 def test_a_hundred_people_on_one_page_cost_prometheus_what_one_does(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = steady
     until = {"model": f"m{timezone.now():%f}", "until": "2026-01-01T12:00:00Z"}
@@ -222,7 +221,7 @@ def test_a_hundred_people_on_one_page_cost_prometheus_what_one_does(
     assert len(scripted.asked) == alone == len(distinct)
 
 
-def test_a_rollouts_gates_are_lines_in_its_charts(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_rollouts_gates_are_lines_in_its_charts(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
     rollout = rows_of.rollout(rows_of.placement(), to=rows_of.version(2), servers=1)
     Model.objects.filter(name="digits").update(slo_error_ratio=0.04)
@@ -252,7 +251,7 @@ def test_a_rollouts_gates_are_lines_in_its_charts(visitor: Client, scripted: Scr
 )
 def test_a_clock_that_is_wrong_is_said(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
     ahead_s: float,
     said: str,
 ) -> None:
@@ -262,7 +261,7 @@ def test_a_clock_that_is_wrong_is_said(
     assert said in visitor.get("/api/v1/charts/requests", {"model": "digits"}).json()["message"]
 
 
-def test_a_clock_that_is_right_is_not_talked_about(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_clock_that_is_right_is_not_talked_about(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = steady
     scripted.clock_ahead_s = 3
 

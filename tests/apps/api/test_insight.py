@@ -10,7 +10,6 @@ from pytest_django import Settings
 from apps.registry.models import Model
 from demo.parts.ports import free_port
 from tests.apps.api import rows
-from tests.apps.metrics.conftest import scripted  # noqa: F401
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
 from tests.apps.metrics.test_cards import told
 
@@ -50,7 +49,7 @@ def cards(_: Asked) -> dict[str, Any]:
 
 def test_a_queue_is_named_with_its_numbers_and_a_change_to_apply(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = waiting
     rows.placement(active=rows.version(1))
@@ -64,7 +63,7 @@ def test_a_queue_is_named_with_its_numbers_and_a_change_to_apply(
     assert {"rule": "memory_kept", "lacks": "kept_share"} in document["unjudged"]
 
 
-def test_a_servers_advice_is_about_its_models(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_servers_advice_is_about_its_models(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = waiting
     rows.placement(active=rows.version(1))
     rows.server("t1")
@@ -77,7 +76,7 @@ def test_a_servers_advice_is_about_its_models(visitor: Client, scripted: Scripte
 
 def test_advice_opens_the_overlay_page_with_the_change_filled_in(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = waiting
     rows.placement(active=rows.version(1))
@@ -92,7 +91,7 @@ def test_advice_opens_the_overlay_page_with_the_change_filled_in(
 
 def test_a_queue_delay_is_advised_that_is_longer_than_the_present_one(
     visitor: Client,
-    scripted: ScriptedPrometheus,  # noqa: F811
+    scripted: ScriptedPrometheus,
 ) -> None:
     scripted.answer = drowsy
     made = rows.version(1)
@@ -106,7 +105,7 @@ def test_a_queue_delay_is_advised_that_is_longer_than_the_present_one(
     assert found["overlay"] == ["dynamic_batching.max_queue_delay_microseconds=4000"]
 
 
-def test_cards_are_told_with_their_slices(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_cards_are_told_with_their_slices(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = cards
 
     document = visitor.get("/api/v1/gpus").json()
@@ -118,7 +117,7 @@ def test_cards_are_told_with_their_slices(visitor: Client, scripted: ScriptedPro
     assert [one["instance"] for one in document["cards"][0]["slices"]] == ["1", "5", "9", "10"]
 
 
-def test_a_servers_page_draws_its_own_slices(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_servers_page_draws_its_own_slices(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = cards
     made = rows.server("t1")
     made.labels = {"mig": "gpu-node-a/0/9", "gpu": "what"}
@@ -133,7 +132,7 @@ def test_a_servers_page_draws_its_own_slices(visitor: Client, scripted: Scripted
     assert "<h2>GPUs</h2>" in part
 
 
-def test_a_server_without_any_gpu_shows_no_panel_of_them(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_server_without_any_gpu_shows_no_panel_of_them(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = lambda _: matrix()
     rows.server("t1")
 
@@ -144,7 +143,7 @@ def test_a_server_without_any_gpu_shows_no_panel_of_them(visitor: Client, script
     assert '<div id="live-devices" hidden data-live' in part
 
 
-def test_a_part_that_did_not_move_is_not_sent_again(visitor: Client, scripted: ScriptedPrometheus) -> None:  # noqa: F811
+def test_a_part_that_did_not_move_is_not_sent_again(visitor: Client, scripted: ScriptedPrometheus) -> None:
     scripted.answer = cards
     part = visitor.get("/insight/devices/")
     stamp = part.content.decode().split("updated=")[1].split('"')[0]

@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,32 +40,48 @@ class SilentBroker:
             each.close()
 
 
+@contextmanager
+def sending_to(broker_url: str, **options: object) -> Iterator[Celery]:
+    """Celery's current app, for as long, is one with that broker."""
+    # The app that its proxy stands for now; the type checker does not see through the proxy.
+    before = current_app._get_current_object()  # type: ignore[attr-defined]
+    app = Celery("waking", broker=broker_url)
+    app.conf.broker_transport_options = options
+    try:
+        yield app
+    finally:
+        app.close()
+        before.set_current()
+
+
 @pytest.fixture
 def silent_broker() -> Iterator[SilentBroker]:
-    before, broker = current_app._get_current_object(), SilentBroker()  # type: ignore[attr-defined]
-    app = Celery("silent", broker=broker.url)
-    app.conf.broker_transport_options = {"socket_timeout": 0.2, "max_retries": 1, "interval_start": 0}
-    yield broker
-    app.close()
-    before.set_current()
+    broker = SilentBroker()
+    with sending_to(broker.url, socket_timeout=0.2, max_retries=1, interval_start=0):
+        yield broker
     broker.close()
     dispatch._Broker.next_attempt_s = 0.0
 
 
 @pytest.fixture
-def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
-    """How many messages wait for a worker in a real broker."""
+def valkey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Valkey]:
+    """A real broker of its own."""
     # An earlier test may have met one that was down.
     monkeypatch.setattr(dispatch._Broker, "next_attempt_s", 0.0)
-    before, broker = current_app._get_current_object(), Valkey(tmp_path / "valkey", port=free_port())  # type: ignore[attr-defined]
+    broker = Valkey(tmp_path / "valkey", port=free_port())
     broker.start()
     broker.wait_ready()
-    app, client = Celery("waking", broker=broker.broker_url), redis.Redis.from_url(broker.url)
-    yield lambda: int(client.llen("celery"))
-    client.close()
-    app.close()
-    before.set_current()
+    yield broker
     broker.stop()
+
+
+@pytest.fixture
+def waiting(valkey: Valkey) -> Iterator[Callable[[], int]]:
+    """How many messages wait for a worker in it."""
+    client = redis.Redis.from_url(valkey.url)
+    with sending_to(valkey.broker_url):
+        yield lambda: int(client.llen("celery"))
+    client.close()
 
 
 class RequestFailedError(Exception):
@@ -108,18 +125,12 @@ def test_a_broker_that_hangs_is_waited_for_once_not_once_per_message(silent_brok
 
 @pytest.mark.live
 @pytest.mark.django_db(transaction=True)
-def test_what_may_stay_behind_is_handed_out_after_everything_else(tmp_path: Path) -> None:
-    before, broker = current_app._get_current_object(), Valkey(tmp_path)  # type: ignore[attr-defined]
-    broker.start()
-    app = Celery("prompt", broker=broker.broker_url)
+def test_what_may_stay_behind_is_handed_out_after_everything_else(valkey: Valkey) -> None:
+    with sending_to(valkey.broker_url) as app:
+        wake("conch.advance_run", is_behind=True, run_id=1)
+        wake("conch.advance_run", is_behind=True, run_id=2)
+        wake("conch.advance_rollout", rollout_id=3)
+        with app.connection_for_read() as connection, connection.SimpleQueue("celery") as queue:
+            taken = [queue.get(timeout=5).headers["task"] for _ in range(3)]
 
-    wake("conch.advance_run", is_behind=True, run_id=1)
-    wake("conch.advance_run", is_behind=True, run_id=2)
-    wake("conch.advance_rollout", rollout_id=3)
-    with app.connection_for_read() as connection, connection.SimpleQueue("celery") as queue:
-        taken = [queue.get(timeout=5).headers["task"] for _ in range(3)]
-
-    app.close()
-    before.set_current()
-    broker.kill()
     assert taken == ["conch.advance_rollout", "conch.advance_run", "conch.advance_run"]

@@ -12,6 +12,7 @@ from apps.common.errors import NotAllowed
 from apps.common.transitions import try_move
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Rollout
+from apps.deployments.states import RunState
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import live_since
 
@@ -45,7 +46,7 @@ def test_a_pause_lets_a_run_end_and_begins_no_other(rows: FleetRows) -> None:
     services.pause(COMMAND, rollout=rollout.pk, reason="look first")
     run.refresh_from_db()
     still_wanted = services.is_wanted(run)
-    services.end_run(run, state="succeeded", now=timezone.now())  # type: ignore[arg-type]
+    services.end_run(run, state=RunState.SUCCEEDED, now=timezone.now())
     paused = advance(rollout)
     services.resume(COMMAND, rollout=rollout.pk, reason="all good")
     advance(rollout)

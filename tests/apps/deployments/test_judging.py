@@ -12,6 +12,7 @@ from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.models import Judgement, Rollout
+from apps.deployments.states import RunState
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, scripted_prometheus
 from tests.factories.fleets import FleetRows
 from worker import judging
@@ -59,7 +60,7 @@ def baking(rows: FleetRows, *, now: datetime, **policy: Any) -> Rollout:
     services.advance_rollout(rollout.pk, now=now)
     run = rollout.runs.get(state="running")
     services.note_change(run)
-    services.end_run(run, state="succeeded", now=now)  # type: ignore[arg-type]
+    services.end_run(run, state=RunState.SUCCEEDED, now=now)
     services.advance_rollout(rollout.pk, now=now)
     rollout.refresh_from_db()
     return rollout

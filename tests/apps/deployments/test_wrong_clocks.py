@@ -11,6 +11,7 @@ from apps.common.actor import COMMAND
 from apps.common.due import furthest
 from apps.deployments import selectors, services
 from apps.deployments.models import Rollout, Run, WarmupSchedule
+from apps.deployments.states import RunState
 from tests.factories.fleets import FleetRows
 
 PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
@@ -71,7 +72,7 @@ def test_a_step_begun_in_the_future_has_its_deadline_from_now(rows: FleetRows, n
 def test_a_bake_is_looked_at_within_minutes_however_long_it_lasts(rows: FleetRows, now: datetime) -> None:
     services.change_policy(COMMAND, environment="prod", document={"waves": [1, "100%"], "bake_s": 86_400})
     rollout, run = moving(now)
-    services.end_run(run, state="succeeded", now=now)  # type: ignore[arg-type]
+    services.end_run(run, state=RunState.SUCCEEDED, now=now)
 
     services.advance_rollout(rollout.pk, now=now + HOUR)
     services.advance_rollout(rollout.pk, now=now)
