@@ -25,6 +25,8 @@ def measure(stack: Stack) -> tuple[list[Figure], dict[str, Any]]:
     stack.promote(MODEL, 1)
     home = Home(state=stack.home.state / "crowd", shared=stack.home.shared)
     home.make()
+    # As after a first upload: what looks into the store looks there in every size.
+    (home.state / "artifacts").mkdir()
     variables = stack.variables_of(home)
     prepare_database(home, variables)
     port = home.port("web")
