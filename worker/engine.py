@@ -17,10 +17,10 @@ from django.utils import timezone
 from apps.common.errors import ControlPlaneError
 from apps.deployments import services
 from apps.deployments.errors import Aborted, StepBroke, StepKeptDying
-from apps.deployments.selectors import Work, require_run, state_of, work
+from apps.deployments.selectors import Work, require_run, state_of, work, work_once_proven
 from apps.deployments.states import RunState, StepState
 from apps.fleet import connecting
-from worker.context import Context
+from worker.context import FEW, Context
 from worker.outcomes import Done, Outcome, Reroute, Wait
 from worker.steps import STEPS
 
@@ -31,9 +31,11 @@ BUDGET_S = 20.0
 # Short waits are sat out, up to so much of a turn: giving the run back for them costs a message and several writes.
 SHORT_S, SAT_OUT_S = 0.5, 2.0
 MOST_LOST_WORKERS = 5
-# Steps after which the work is read whole again.
+# Steps after which the work is another: what they prove goes into it.
 PROVING = ("shadow",)
 LONGEST_BACK_OFF_S = 10.0
+# Where more servers are on their way than FEW, a rollout looks at those that end within this together.
+TOGETHER_S = 0.5
 
 
 def advance_run(run_id: int) -> None:
@@ -63,7 +65,8 @@ def _walk(todo: Work, lost: threading.Event, *, until: float) -> Wait | None:
             return None
         name = _next_step(todo)
         if name is None:
-            services.end_run(todo.run, state=RunState.SUCCEEDED, now=timezone.now())
+            after_s = 0 if todo.at_once <= FEW else TOGETHER_S
+            services.end_run(todo.run, state=RunState.SUCCEEDED, now=timezone.now(), after_s=after_s)
             return None
         pause = _do(todo, name, lost)
         if pause is not None and pause.seconds <= SHORT_S and sat_out_s + pause.seconds <= SAT_OUT_S:
@@ -85,7 +88,7 @@ def _next_step(todo: Work) -> str | None:
 def _look_again(todo: Work, name: str) -> Work:
     """The same work as it stands now: others change the rollout only, and what a try has proven changes the rest."""
     if name in PROVING:
-        return work(todo.run.pk)
+        return work_once_proven(todo)
     todo.rollout.state = state_of(todo.rollout.pk)
     return todo
 

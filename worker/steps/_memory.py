@@ -92,8 +92,8 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
 
 def is_tight(context: Context) -> bool:
     """Whether two copies of the version do not fit at once: then the one aside must be gone before the other comes."""
-    details = context.work.run.steps.filter(name="preflight").values_list("detail", flat=True)
-    return bool((details.first() or {}).get("is_tight"))
+    preflight = context.work.steps.get("preflight")
+    return bool(preflight is not None and preflight.detail.get("is_tight"))
 
 
 def _told(need: Taken, devices: tuple[DeviceMemory, ...]) -> str:

@@ -60,7 +60,8 @@ def _load(context: Context) -> Wait | None:
         _fail(context, error, phase="unload")
         return None
     if waiting is None:
-        context.remember(phase="warm")
+        # A worker that is lost before this is kept finds the version loaded, and is here again.
+        context.bear_in_mind(phase="warm")
     return waiting
 
 

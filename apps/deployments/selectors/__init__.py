@@ -87,7 +87,7 @@ from apps.deployments.selectors.targets import (
     rollback_targets,
 )
 from apps.deployments.selectors.trials import get_trial, request_entries, servers_serving, trial_has_ended, trials
-from apps.deployments.selectors.work import Candidate, Work, work
+from apps.deployments.selectors.work import Candidate, Work, work, work_once_proven
 
 __all__ = [
     "Advice",
@@ -196,4 +196,5 @@ __all__ = [
     "with_policies",
     "with_progress",
     "work",
+    "work_once_proven",
 ]

@@ -13,6 +13,7 @@ from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
 from apps.deployments.selectors.changes import change_of, warmups_for
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
+from apps.deployments.selectors.rollouts import state_of
 from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
 from apps.fleet.repositories import Home, open_home
@@ -146,9 +147,17 @@ def work(run_id: int) -> Work:
         .annotate(begun_at=F("rollout__created_at"), state_now=F("rollout__state"), wave_now=F("rollout__wave"))
         .get(pk=run_id)
     )
+    return _work_on(run, {step.name: step for step in run.steps.all()}, state=run.state_now, wave=run.wave_now)
+
+
+def work_once_proven(todo: Work) -> Work:
+    """The same work after its own try: with the warm-up that was proven there, and the rollout as it stands now."""
+    return _work_on(todo.run, todo.steps, state=state_of(todo.rollout.pk), wave=todo.rollout.wave)
+
+
+def _work_on(run: Any, steps: dict[str, StepRun], *, state: str, wave: int) -> Work:
     change = change_of(run.rollout_id, created_at=run.begun_at)
-    rollout = run.rollout = change.rollout(state=run.state_now, wave=run.wave_now)
-    steps = {step.name: step for step in run.steps.all()}
+    rollout = run.rollout = change.rollout(state=state, wave=wave)
     proven = warmups_for(change, direction=run.direction, shadow=steps.get("shadow"))
     policy, standby = change.policy, rollout.placement.standby
     # A heal brings back what is desired: the active version, and the standby beside it.

@@ -16,6 +16,11 @@ def keep_begun(rollout: Rollout, *, now: datetime) -> None:
     _keep(rollout, BEGUN, rollout.from_overlay_id, now=now, **standing)
 
 
+def has_begun(rollout: Rollout) -> bool:
+    """Whether it has changed a server, or is about to."""
+    return PlacementChange.objects.filter(rollout=rollout, what=BEGUN).exists()
+
+
 def keep_done(rollout: Rollout, *, standby: Version | None, now: datetime) -> None:
     """What the rollout brought is what is live."""
     _keep(rollout, DONE, rollout.to_overlay_id, now=now, active=rollout.to_version, standby=standby)
@@ -23,7 +28,7 @@ def keep_done(rollout: Rollout, *, standby: Version | None, now: datetime) -> No
 
 def keep_put_back(rollout: Rollout, *, now: datetime) -> None:
     """What was live before is live again everywhere."""
-    if PlacementChange.objects.filter(rollout=rollout, what=BEGUN).exists():
+    if has_begun(rollout):
         _keep(rollout, PUT_BACK, rollout.from_overlay_id, now=now, active=rollout.from_version)
 
 

@@ -14,7 +14,7 @@ from apps.common.errors import ControlPlaneError
 from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.models import Run, StepRun
-from apps.deployments.services.history import keep_begun
+from apps.deployments.services.history import has_begun, keep_begun
 from apps.deployments.services.waking import wake_rollout, wake_run
 from apps.deployments.states import GOING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState, StepState
 
@@ -92,10 +92,13 @@ def remember(step: StepRun, **memory: Any) -> None:
 
 def note_change(run: Run) -> None:
     """Keep that the server is about to be changed: from here on, failing means putting it back."""
-    with transaction.atomic():
-        Run.objects.filter(pk=run.pk).update(has_changed_server=True)
-        if run.rollout.kind == RolloutKind.PROMOTE and run.direction == RunDirection.FORWARD:
+    brings = run.rollout.kind == RolloutKind.PROMOTE and run.direction == RunDirection.FORWARD
+    if brings and not has_begun(run.rollout):
+        with transaction.atomic():
+            Run.objects.filter(pk=run.pk).update(has_changed_server=True)
             keep_begun(run.rollout, now=timezone.now())
+    else:
+        Run.objects.filter(pk=run.pk).update(has_changed_server=True)
     run.has_changed_server = True
 
 
@@ -133,13 +136,25 @@ def reroute(run: Run, recipe: list[str], *, why: str) -> None:
     run.recipe = recipe
 
 
-def end_run(run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None) -> None:
-    """Bring a run to its terminal state, once, and wake its rollout; `error` is also that of the step it was in."""
-    kept = error_document(error) if error else {}
-    with transaction.atomic():
-        if error is not None:
-            open_steps = StepRun.objects.filter(run=run, state__in=(StepState.RUNNING, StepState.WAITING))
-            open_steps.update(state=StepState.FAILED, error=kept, finished_at=now)
-        ended = try_move(run, state, error=kept, finished_at=now, waiting_for="", lease_owner="", lease_until=None)
+def end_run(
+    run: Run, *, state: RunState, now: datetime, error: ControlPlaneError | None = None, after_s: float = 0
+) -> None:
+    """Bring a run to its terminal state, once, and wake its rollout; `error` is also that of the step it was in.
+
+    With `after_s` the rollout may be looked at so much later, together with whatever ends until then.
+    """
+    said = {"finished_at": now, "waiting_for": "", "lease_owner": "", "lease_until": None}
+    if error is None:
+        ended = try_move(run, state, error={}, **said)
+    else:
+        ended = _end_with(run, state, error_document(error), said)
     if ended:
-        wake_rollout(run.rollout_id, now=now)
+        wake_rollout(run.rollout_id, now=now, after_s=after_s)
+
+
+def _end_with(run: Run, state: RunState, kept: dict[str, Any], said: dict[str, Any]) -> bool:
+    """The step that was open has the error, too."""
+    with transaction.atomic():
+        open_steps = StepRun.objects.filter(run=run, state__in=(StepState.RUNNING, StepState.WAITING))
+        open_steps.update(state=StepState.FAILED, error=kept, finished_at=said["finished_at"])
+        return try_move(run, state, error=kept, **said)

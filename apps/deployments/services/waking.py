@@ -10,7 +10,7 @@ from apps.deployments.states import RunDirection, RunState, StepState
 
 # A message that is not taken up for so long is taken for lost: at least, and for each run that waits like this one.
 LOST_AFTER = timedelta(seconds=2)
-TURN = timedelta(seconds=0.05)
+TURN = timedelta(seconds=0.1)
 
 
 def wake_run(run: Run, *, after_s: float = 0) -> None:
@@ -19,14 +19,14 @@ def wake_run(run: Run, *, after_s: float = 0) -> None:
     wake("conch.advance_run", after_s=after_s, is_behind=not is_going_back, run_id=run.pk)
 
 
-def wake_rollout(rollout_id: int, *, now: datetime) -> None:
+def wake_rollout(rollout_id: int, *, now: datetime, after_s: float = 0) -> None:
     """Have the rollout looked at, once for many runs that end in a burst: one look tallies all of them.
 
     Called after the run's end is committed. Whoever looks takes `is_woken` back before it tallies (`advance_rollout`):
     so it either sees that end, or is woken here once more. A message that is lost leaves the rollout due.
     """
     if Rollout.objects.filter(pk=rollout_id, is_woken=False).update(is_woken=True, due_at=now):
-        wake("conch.advance_rollout", rollout_id=rollout_id)
+        wake("conch.advance_rollout", after_s=after_s, rollout_id=rollout_id)
 
 
 def wake_at_barrier(run: Run, *, now: datetime) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from django.db import transaction
 
@@ -26,6 +27,10 @@ MOST_AT_ONCE = 64
 # Every call has a deadline of 3 s; a directory on a hung network file system has none.
 GIVE_UP_AFTER_S = 12.0
 NOTHING_CHANGES: Mapping[int, Collection[str]] = MappingProxyType({})
+
+# What makes a version's row one of its own, and what a load writes into it.
+ONE_ROW = ("server", "model", "version")
+LOADED = ("state", "reason", "since", "loaded_stamp_ns", "seen_stamp_ns", "loaded_at", "loaded_under", "restarted_at")
 
 Outcome = probe.Sighting | ControlPlaneError
 
@@ -109,6 +114,9 @@ def _keep_failure(server: Server, error: ControlPlaneError, *, now: datetime) ->
 
 def _keep(server: Server, *, now: datetime, is_reachable: bool, **said: object) -> bool:
     """Write the observation; False when a later one was faster. A change of reach is an event, told once."""
+    mine = Observation.objects.filter(server=server, at__lte=now)
+    if mine.filter(is_reachable=is_reachable).update(at=now, **said):
+        return True
     _, is_new = Observation.objects.get_or_create(
         server=server, defaults={"at": now, "since": now, "is_reachable": is_reachable, **said}
     )
@@ -116,7 +124,6 @@ def _keep(server: Server, *, now: datetime, is_reachable: bool, **said: object) 
         if not is_reachable:
             _tell(server, is_reachable=False, reason=str(said["reason"]))
         return True
-    mine = Observation.objects.filter(server=server, at__lte=now)
     if mine.filter(is_reachable=not is_reachable).update(at=now, since=now, is_reachable=is_reachable, **said):
         _tell(server, is_reachable=is_reachable, reason=str(said["reason"]))
         return True
@@ -139,11 +146,12 @@ def record_load(server: Server, *, model: str, stamps: dict[int, int | None], no
 
     `under` is the digest of the overlay they were loaded under.
     """
+    came_up = []
     for version, stamp in stamps.items():
-        loaded: dict[str, object] = {"loaded_stamp_ns": stamp, "seen_stamp_ns": stamp, "loaded_at": now}
+        loaded: dict[str, Any] = {"loaded_stamp_ns": stamp, "seen_stamp_ns": stamp, "loaded_at": now}
         loaded |= {"loaded_under": under, "restarted_at": None}
         rows = ObservedVersion.objects.filter(server=server, model=model, version=version)
-        if rows.filter(state=Readiness.READY).update(**loaded):
-            continue
-        came_up = {"state": Readiness.READY, "reason": "", "since": now, **loaded}
-        ObservedVersion.objects.update_or_create(server=server, model=model, version=version, defaults=came_up)
+        if not rows.filter(state=Readiness.READY).update(**loaded):
+            fresh = {"state": Readiness.READY, "reason": "", "since": now, **loaded}
+            came_up.append(ObservedVersion(server=server, model=model, version=version, **fresh))
+    ObservedVersion.objects.bulk_create(came_up, update_conflicts=True, unique_fields=ONE_ROW, update_fields=LOADED)

@@ -247,6 +247,18 @@ def test_one_reading_is_open_per_server_and_one_that_saw_no_change_leaves_no_row
     assert not MemoryReading.objects.exists()
 
 
+def test_after_a_rollout_over_many_servers_readings_take_turns(rows: FleetRows) -> None:
+    now = timezone.now()
+    for number in range(30):
+        server = rows.server(f"more-{number}", "prod")
+        services.begin_reading(server, devices=[card(GIB)], loaded=[], now=now - timedelta(seconds=9))
+
+    turns = [set(selectors.due_readings(now)) for _ in range(30)]
+
+    assert {len(turn) for turn in turns} == {20}
+    assert len(set().union(*turns)) == 30
+
+
 def test_a_reading_is_not_due_while_a_rollout_works_on_its_server(rows: FleetRows) -> None:
     now = timezone.now()
     services.begin_reading(rows.servers["prod-1"], devices=[card(GIB)], loaded=[], now=now - timedelta(seconds=9))

@@ -73,7 +73,7 @@ def test_a_run_whose_message_may_still_come_is_not_woken_again(rows: FleetRows, 
 def test_the_more_runs_wait_the_longer_a_message_may_take(rows: FleetRows, now: datetime) -> None:
     begun(rows, now, servers=100)
 
-    sweeps = [len(services.runs_to_wake(now + timedelta(seconds=seconds))) for seconds in (4, 6)]
+    sweeps = [len(services.runs_to_wake(now + timedelta(seconds=seconds))) for seconds in (9, 11)]
 
     assert sweeps == [0, 100]
 
