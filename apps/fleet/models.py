@@ -24,7 +24,8 @@ class Environment(models.Model):
 class Repository(models.Model):
     """Where servers of one environment take their models from; `path` is a directory as this machine sees it, or a URL.
 
-    `settings` is what its kind needs besides, such as an endpoint; never a secret.
+    `settings` is what its kind needs besides, such as an endpoint; never a secret. `free_bytes` is the room that was
+    left at `free_at`, when its servers were observed; None where its kind does not tell.
     """
 
     name = models.CharField(max_length=128, unique=True)
@@ -32,6 +33,8 @@ class Repository(models.Model):
     kind = models.CharField(max_length=16, default="posix")
     path = models.CharField(max_length=1_024, unique=True)
     settings = models.JSONField(default=dict)
+    free_bytes = models.BigIntegerField(null=True)
+    free_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ class ServerFacts:
     """What is known of one server; None is "not known", never "none".
 
     `backends` are those somebody declared, `seen` those that have served there, `missing` those the server
-    said it lacks. Sizes are in bytes.
+    said it lacks. Sizes are in bytes. `publishes`: the version's files are still to be written where it reads them.
     """
 
     name: str
@@ -44,6 +44,7 @@ class ServerFacts:
     missing: frozenset[str] = frozenset()
     gpus: int | None = None
     memory_bytes: int | None = None
+    publishes: bool = False
     free_disk_bytes: int | None = None
 
 

@@ -65,7 +65,8 @@ class FleetRows:
     def environment(self, name: str, *, rank: int = 0) -> Environment:
         """An environment with one repository."""
         made = Environment.objects.create(name=name, rank=rank)
-        Repository.objects.create(name=f"{name}-models", environment=made, path=f"/srv/models/{name}")
+        room = {"free_bytes": 100 << 30, "free_at": timezone.now()}
+        Repository.objects.create(name=f"{name}-models", environment=made, path=f"/srv/models/{name}", **room)
         self.environments[name] = made
         return made
 

@@ -46,7 +46,10 @@ def _refuse_unfit(context: Context, free_disk_bytes: int | None) -> None:
         return
     name, is_there = work.server.name, work.home.has_version(model=work.model, version=new)
     facts = ServerFacts(
-        name, version=context.backend.describe().version, free_disk_bytes=None if is_there else free_disk_bytes
+        name,
+        version=context.backend.describe().version,
+        publishes=not is_there,
+        free_disk_bytes=free_disk_bytes,
     )
     found = work.config_format.examine(subject_of(work.model, new.config, new.files, {}, server=facts))
     errors = [finding for finding in found if finding.severity == Severity.ERROR]

@@ -63,6 +63,11 @@ class RepositoryShape(Shape):
     path = serializers.CharField()
     settings = serializers.DictField(help_text="Of s3: endpoint_url and region, where they are its own.")
     environment = serializers.CharField(source="environment.name")
+    free_bytes = serializers.IntegerField(
+        allow_null=True,
+        help_text="Room left when it was last read, at `free_at`; null: not known, a bucket never tells.",
+    )
+    free_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
 
 

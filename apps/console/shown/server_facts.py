@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from apps.common.text import printable
 
 if TYPE_CHECKING:
-    from apps.fleet.models import Server
+    from apps.fleet.models import Repository, Server
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a server is: where it listens, what it said of itself."""
+    """What a server is: where it listens, what it said of itself; how much room its repository had when last read."""
 
+    repository: "Repository"
     addresses: tuple[tuple[str, str], ...]
     labels: tuple[tuple[str, str], ...]
     control_key: str
@@ -26,6 +27,7 @@ def facts_of(server: "Server") -> Facts:
     observation = getattr(server, "observation", None)
     addresses = (("gRPC", server.grpc), ("HTTP", server.http), ("metrics", server.metrics))
     return Facts(
+        repository=server.repository,
         addresses=tuple((name, value) for name, value in addresses if value),
         labels=tuple((str(name), str(value)) for name, value in sorted(server.labels.items())),
         control_key=server.control_key,

@@ -3,19 +3,24 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from apps.deployments.models import Placement
+from apps.deployments.selectors.published import INLINE, published
 from apps.fleet import selectors as fleet
-from apps.fleet.models import ObservedVersion, Server
+from apps.fleet.models import ObservedVersion, Repository, Server
 from apps.registry.inspection import Manifest, shared_otherwise, subject_of
 from apps.registry.models import Version
 from apps.serving import backends
 from apps.serving.preflight import Finding, LiveMember, ServerFacts, Severity
 
 GIB = 2**30
+# An older reading of a repository's room says nothing: a run reads it again before it publishes.
+ROOM_IS_KNOWN_FOR = timedelta(minutes=10)
 READY, UNAVAILABLE = "READY", "UNAVAILABLE"
 # Labels by which somebody says what a server does not tell.
 BACKENDS, GPUS, MEMORY_GIB = "backends", "gpus", "memory_gib"
@@ -56,7 +61,7 @@ def report(
     shared = shared_otherwise(files or (), _placed_files(version, environment))
     subject = subject_of(version.model.name, config, files, version.inspection, members=members, shared=shared)
     backend = config_format.backend_of(config, subject.files or {})
-    findings = config_format.examine_on(subject, server_facts(chosen, backend=backend))
+    findings = config_format.examine_on(subject, server_facts(version, chosen, backend=backend))
     return Report(version, environment, tuple(server.name for server in chosen), findings)
 
 
@@ -69,9 +74,10 @@ def _as_configured(version: Version, environment: str) -> Mapping[str, Any]:
     return backends.get("triton").CONFIG.merge(version.config, overlay.document) if overlay else version.config
 
 
-def server_facts(servers: Sequence[Server], *, backend: str) -> list[ServerFacts]:
+def server_facts(version: Version, servers: Sequence[Server], *, backend: str) -> list[ServerFacts]:
     """What is known of each server: what it told, what somebody said of it, whether it serves with that backend."""
     seen, missing = _serving_with(backend, servers), _missing_backends(servers)
+    lacking = _lacking(version, servers)
     return [
         ServerFacts(
             name=server.name,
@@ -81,9 +87,24 @@ def server_facts(servers: Sequence[Server], *, backend: str) -> list[ServerFacts
             missing=frozenset(missing[server.pk]),
             gpus=_whole(server.labels.get(GPUS)),
             memory_bytes=_bytes(server.labels.get(MEMORY_GIB)),
+            publishes=server.repository_id in lacking,
+            free_disk_bytes=_free_bytes(server.repository),
         )
         for server in servers
     ]
+
+
+def _lacking(version: Version, servers: Sequence[Server]) -> set[int]:
+    """The repositories that the version is still to be published in; what load calls bring is written nowhere."""
+    homes = {server.repository_id for server in servers if server.repository.kind != INLINE}
+    return homes - {one.repository_id for one in published([version.pk])}
+
+
+def _free_bytes(repository: Repository) -> int | None:
+    """Its room as last read, where that was lately."""
+    since = timezone.now() - ROOM_IS_KNOWN_FOR
+    is_known = repository.free_at is not None and repository.free_at >= since
+    return repository.free_bytes if is_known else None
 
 
 def _serving_with(backend: str, servers: Sequence[Server]) -> set[int]:

@@ -8,8 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Q
 
-from apps.deployments.models import Ban, Placement, Rollout, StepRun
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, StepState
+from apps.deployments.models import Ban, Placement, Rollout
+from apps.deployments.selectors.published import published
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 from apps.fleet.models import ObservedVersion
 from apps.registry import selectors as registry
 from apps.registry.models import Alias, Artifact, Model, Version
@@ -130,15 +131,12 @@ def judge(version: Version) -> Judged:
 
 def copies_of(versions: Iterable[Version]) -> dict[int, tuple[tuple[str, int], ...]]:
     """The repositories that each version was published in, and its bytes there by its manifest; two queries."""
-    ids = [version.pk for version in versions]
-    published = StepRun.objects.filter(name="publish", state=StepState.SUCCEEDED, run__rollout__to_version__in=ids)
-    rows = published.exclude(run__server__repository__kind="inline").order_by("run__server__repository__name")
-    where: dict[int, set[str]] = defaultdict(set)
-    for version_id, name in rows.values_list("run__rollout__to_version", "run__server__repository__name").distinct():
-        where[version_id or 0].add(name)
+    where: dict[int, list[str]] = defaultdict(list)
+    for one in published(version.pk for version in versions):
+        where[one.version_id].append(one.repository)
     manifests = Version.objects.filter(pk__in=where, artifact__isnull=False).values_list("pk", "artifact__files")
     sizes = {pk: sum(file["size_bytes"] for file in files if _is_of_version(file)) for pk, files in manifests}
-    return {pk: tuple((name, sizes[pk]) for name in sorted(where[pk])) for pk in sizes}
+    return {pk: tuple((name, sizes[pk]) for name in where[pk]) for pk in sizes}
 
 
 def _is_of_version(file: Mapping[str, Any]) -> bool:

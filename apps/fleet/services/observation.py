@@ -18,6 +18,7 @@ from apps.fleet import connecting, probe, restarts, selectors
 from apps.fleet.errors import ServerNotAsked
 from apps.fleet.models import Observation, ObservedVersion, Server
 from apps.fleet.repositories import open_home
+from apps.fleet.services.rooms import Rooms
 from apps.fleet.services.sightings import Before, Known, keep_versions, touch
 from apps.fleet.states import ServerState
 from apps.serving.protocol import Readiness
@@ -47,8 +48,8 @@ def observe(
     `changing` names, by server, the models that Conch itself is loading there: their fresh start tells nothing.
     """
     servers = list(selectors.servers(state=ServerState.ACTIVE).filter(pk__in=server_ids))
-    known = Known.of(servers, changing)
-    for outcomes in _sightings(servers, give_up_after_s):
+    known, rooms = Known.of(servers, changing), Rooms()
+    for outcomes in _sightings(servers, rooms, give_up_after_s):
         same = {server: outcome for server, outcome in outcomes if known.is_same(server, outcome)}
         touch(same, now=now)
         for server, outcome in outcomes:
@@ -58,15 +59,16 @@ def observe(
                 _keep_failure(server, outcome, now=now)
             else:
                 _keep_sighting(server, outcome, now=now, before=known.before(server))
+    rooms.keep(now=now)
 
 
-def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[list[tuple[Server, Outcome]]]:
+def _sightings(servers: list[Server], rooms: Rooms, give_up_after_s: float) -> Iterator[list[tuple[Server, Outcome]]]:
     """Outcomes as they come in, as many as there are; the asking threads use no database connection meanwhile."""
     if not servers:
         return
     stamps = probe.Stamps()
     pool = ThreadPoolExecutor(min(MOST_AT_ONCE, len(servers)), thread_name_prefix="observe")
-    asked: dict[Future[Outcome], Server] = {pool.submit(_look, server, stamps): server for server in servers}
+    asked: dict[Future[Outcome], Server] = {pool.submit(_look, server, stamps, rooms): server for server in servers}
     silent, deadline_s = set(asked), time.monotonic() + give_up_after_s
     try:
         while silent and time.monotonic() < deadline_s:
@@ -78,11 +80,14 @@ def _sightings(servers: list[Server], give_up_after_s: float) -> Iterator[list[t
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _look(server: Server, stamps: probe.Stamps) -> Outcome:
+def _look(server: Server, stamps: probe.Stamps, rooms: Rooms) -> Outcome:
     try:
-        return probe.look(connecting.connect(server), home=open_home(server.repository), stamps=stamps)
+        home = open_home(server.repository)
+        seen = probe.look(connecting.connect(server), home=home, stamps=stamps)
     except ControlPlaneError as error:
         return error
+    rooms.read(server.repository, home)
+    return seen
 
 
 @transaction.atomic

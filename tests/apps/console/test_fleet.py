@@ -1,9 +1,12 @@
 """Servers, environments and repositories from the console."""
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.deployments.models import Rollout
 from apps.fleet.models import Environment, Observation, Repository, Server
@@ -137,6 +140,17 @@ def test_a_repository_without_a_directory_is_added_and_shown_as_such(rows: Fleet
     assert Repository.objects.get(name="edge").kind == "inline"
     assert (refused.status_code, "has no path" in refused.content.decode()) == (400, True)
     assert "none: load calls bring the files" in boss.get("/environments/").content.decode()
+
+
+def test_the_room_of_a_repository_is_shown_with_the_age_of_its_reading(rows: FleetRows, viewer: Client) -> None:
+    read_at = timezone.now() - timedelta(minutes=4)
+    Repository.objects.filter(name="prod-models").update(free_bytes=3 << 30, free_at=read_at)
+    Repository.objects.filter(name="staging-models").update(free_bytes=None, free_at=None)
+
+    pages = [viewer.get(where).content.decode() for where in ("/environments/", "/servers/prod-1/")]
+
+    assert all(re.search(r"3\.0 GiB free, read <time[^>]*>4 min ago</time>", page) for page in pages)
+    assert "not known: read when its servers are observed" in pages[0]
 
 
 def test_a_bucket_is_added_with_its_own_endpoint_and_shown_with_it(rows: FleetRows, boss: Client) -> None:

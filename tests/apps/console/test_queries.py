@@ -20,7 +20,7 @@ QUERIES = {
     "/models/": 7,
     "/models/digits/": 33,
     "/models/digits/?stop=0": 35,
-    "/models/digits/versions/2/": 22,
+    "/models/digits/versions/2/": 23,
     "/servers/": 7,
     "/servers/prod-1/": 12,
     "/rollouts/": 7,

@@ -1,15 +1,17 @@
 """Preflight per server: what is known, what blocks a promotion, what asks, what is only told."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.errors import PreflightFailed, PreflightWarnings
 from apps.deployments.models import Overlay
 from apps.fleet import selectors as fleet
-from apps.fleet.models import Observation, Server
+from apps.fleet.models import Observation, Repository, Server
 from apps.registry.models import Version
 from apps.serving.preflight import Severity
 from tests.factories.fleets import FleetRows
@@ -203,5 +205,46 @@ def test_the_number_of_queries_does_not_grow_with_the_servers(
     version = configure(rows, 2)
     servers = list(fleet.servers_for_rollouts("prod"))
 
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         selectors.report(version, "prod", servers)
+
+
+def test_a_version_that_its_repository_has_no_room_for_is_refused_before_anything_begins(rows: FleetRows) -> None:
+    version = configure(rows, 2)
+    Repository.objects.filter(name="prod-models").update(free_bytes=10_000, free_at=timezone.now())
+
+    assert {(rule, server) for rule, severity, server in rules(version) if severity == "error"} == {
+        ("disk", "prod-1"),
+        ("disk", "prod-2"),
+    }
+    with pytest.raises(
+        PreflightFailed, match=r"8\.4 KiB \(8,642 bytes\) are to be published and 16\.0 MiB stay in reserve; 9\.8 KiB"
+    ):
+        promote(version)
+
+
+def test_an_old_reading_of_the_room_is_none_and_a_version_that_is_there_needs_none(rows: FleetRows) -> None:
+    version = configure(rows, 2)
+    room = Repository.objects.filter(name="prod-models")
+    room.update(free_bytes=0, free_at=timezone.now() - timedelta(hours=1))
+    of_old = rules(version)
+    room.update(free_at=timezone.now())
+    before = rules(version)
+
+    rows.rollout("digits", "prod", 1, 2, kind="heal")
+
+    told = [sorted({rule for rule, _, _ in found if "disk" in rule}) for found in (of_old, before, rules(version))]
+    assert told == [["disk-unknown"], ["disk"], []]
+
+
+@pytest.mark.parametrize(("kind", "told"), [("s3", {("disk-unknown", "note")}), ("inline", set())])
+def test_a_bucket_does_not_tell_its_room_and_what_load_calls_bring_needs_none(
+    kind: str, told: set[tuple[str, str]], rows: FleetRows
+) -> None:
+    version = configure(rows, 2)
+    Repository.objects.update(kind=kind, free_bytes=None, free_at=None)
+
+    found = selectors.report(version, "prod", list(fleet.servers(environment="prod"))[:1]).findings
+
+    assert {(one.rule, str(one.severity)) for one in found if "disk" in one.rule} == told
+    assert all("8,642 bytes" in one.message and "is not known" in one.message for one in found if "disk" in one.rule)

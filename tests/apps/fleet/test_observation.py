@@ -77,6 +77,7 @@ class TestRealServer:
         stamp = repositories.newest_stamp_ns(triton.repository, model="echo", number=1)
         assert (rows["echo"].seen_stamp_ns, rows["bad"].seen_stamp_ns) == (stamp, None)
         assert "no such file" in rows["bad"].reason
+        assert (selectors.get_server("real").repository.free_bytes or 0) > 0
 
     def test_a_server_that_hangs_keeps_what_was_seen_and_comes_back(self, triton: Any, environment: str) -> None:
         server = add_real(triton)

@@ -136,6 +136,7 @@ NOTED: tuple[Config, ...] = (
     Config("environment elsewhere", BASE + 'parameters { key: "EXECUTION_ENV_PATH" value { string_value: "/opt/env.tar.gz" } }', ("python-environment-elsewhere",)),
     Config("own stub", BASE, ("python-stub",), files={**FILES, "shared/triton_python_backend_stub": 9}),
     Config("usual backend, not seen yet", BASE, ("backend-presumed",), server=T1),
+    Config("room on the disk not known", BASE, ("disk-unknown",), server=ServerFacts("t1", seen=frozenset({"python"}), publishes=True)),
 )  # fmt: skip
 WARNED: tuple[Config, ...] = (
     Config("batcher without a batch", BASE + "dynamic_batching { }", ("batching-without-batch",), live=True),
@@ -221,7 +222,7 @@ REFUSED: tuple[Config, ...] = (
     Config("too new a value", BASE.replace("TYPE_FP32", "TYPE_BF16"), ("newer-field", "newer-field"), server=ServerFacts("t1", version="2.20.0", seen=frozenset({"python"}))),
     Config("declared without it", BASE, ("backend-missing",), server=ServerFacts("t1", backends=frozenset({"onnxruntime"}))),
     Config("said it lacks it", ONNX, ("backend-missing",), files=ONNX_FILES, server=ServerFacts("t1", missing=frozenset({"onnxruntime"}))),
-    Config("no room on the disk", BASE, ("disk",), files={"version/model.py": 10**9}, server=ServerFacts("t1", seen=frozenset({"python"}), free_disk_bytes=10**9)),
+    Config("no room on the disk", BASE, ("disk",), files={"version/model.py": 10**9}, server=ServerFacts("t1", seen=frozenset({"python"}), publishes=True, free_disk_bytes=10**9)),
     Config("no room in memory", BASE, ("memory",), files={"version/model.py": 10**9}, server=ServerFacts("t1", seen=frozenset({"python"}), memory_bytes=10**8)),
 )  # fmt: skip
 EVERY = (*CLEAN, *NOTED, *WARNED, *REFUSED)

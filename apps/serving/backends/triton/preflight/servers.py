@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from google.protobuf.message import Message
 
+from apps.common.text import KIB, as_size
 from apps.serving.backends.triton import releases
 from apps.serving.backends.triton.document import to_message
 from apps.serving.backends.triton.filenames import backend_of
@@ -82,14 +83,31 @@ def _bytes(subject: Subject) -> int:
 
 def _disk(subject: Subject) -> Iterator[Fault]:
     free, needed = subject.at.free_disk_bytes, _bytes(subject)
-    if free is not None and needed + RESERVE_BYTES > free:
-        yield Fault(f"{needed:,} bytes are to be published and {free:,} are free in {subject.at.name}'s repository")
+    if subject.at.publishes and free is not None and needed + RESERVE_BYTES > free:
+        yield Fault(
+            f"{_sized(needed)} are to be published and {as_size(RESERVE_BYTES)} stay in reserve; "
+            f"{_sized(free)} are free in {subject.at.name}'s repository"
+        )
+
+
+def _disk_unknown(subject: Subject) -> Iterator[Fault]:
+    if subject.at.publishes and subject.at.free_disk_bytes is None:
+        yield Fault(
+            f"{_sized(_bytes(subject))} are to be published; "
+            f"how much room {subject.at.name}'s repository has is not known"
+        )
 
 
 def _memory(subject: Subject) -> Iterator[Fault]:
     has, needed = subject.at.memory_bytes, _bytes(subject)
     if has is not None and needed > has:
-        yield Fault(f"the files have {needed:,} bytes and {subject.at.name} has {has:,} bytes of memory")
+        yield Fault(f"the files have {_sized(needed)} and {subject.at.name} has {_sized(has)} of memory")
+
+
+def _sized(size_bytes: int) -> str:
+    """In the unit that fits, and to the byte: `3.4 MiB (3,565,158 bytes)`."""
+    exact = f"{size_bytes:,} bytes"
+    return exact if size_bytes < KIB else f"{as_size(size_bytes)} ({exact})"
 
 
 SERVER, BOTH = ("server",), ("server", "files")
@@ -144,16 +162,25 @@ RULES = (
         Severity.ERROR,
         "The repository has room for the version.",
         "Publishing would fill the disk that other models' servers read from.",
-        "Free some space, or archive versions.",
+        "Free some space: archive versions, then remove their bytes.",
         _disk,
+        needs=BOTH,
+    ),
+    Rule(
+        "disk-unknown",
+        Severity.NOTE,
+        "It is known how much room the repository has.",
+        "A bucket does not tell, and a directory was not read within ten minutes: whether the version fits is open.",
+        "Nothing needs to be done: what tells its room is read again before anything is published.",
+        _disk_unknown,
         needs=BOTH,
     ),
     Rule(
         "memory",
         Severity.ERROR,
         "The server has memory for the version.",
-        "A model needs at least its files' size in memory, and twice that while one version replaces another.",
-        "Promote to a larger server. The label memory_gib says how much this one has.",
+        "A model needs at least its files' size in memory; the one it replaces stays beside it until then.",
+        "Promote to a larger server. The label memory_gib says how much this one has; the plan tells what both need.",
         _memory,
         needs=BOTH,
     ),
