@@ -1,5 +1,6 @@
 """A repository in a bucket: whole or not at all, never over something else, by real HTTP."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -14,6 +15,7 @@ from apps.fleet import probe
 from apps.fleet.errors import (
     BadPath,
     BucketMissing,
+    BucketRefused,
     RepositoryBroken,
     SharedFileDiffers,
     VersionDiffers,
@@ -179,6 +181,26 @@ def test_the_sweep_leaves_what_is_young_and_what_is_kept(ground: Ground) -> None
 
     assert ground.home.sweep(keep_shadows=()) == []
     assert ground.paths() == ["m.shadow/3/model.py"]
+
+
+@pytest.fixture
+def undeletable(ground: Ground) -> Iterator[str]:
+    """The bucket's own policy denies deletion below the model, which it says of each object, in an answer of 200."""
+    below = f"arn:aws:s3:::{BUCKET}/{ground.prefix}/m/*"
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject", "Resource": below}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [deny]})
+    ground.client.put_bucket_policy(Bucket=BUCKET, Policy=policy)
+    yield "m/config.pbtxt"
+    ground.client.delete_bucket_policy(Bucket=BUCKET)
+
+
+def test_an_object_that_may_not_be_deleted_is_named_with_what_the_bucket_says(ground: Ground, undeletable: str) -> None:
+    ground.home.write_config(model="m", text="live")
+
+    with pytest.raises(BucketRefused, match=rf"{undeletable} was not deleted: AccessDenied") as refused:
+        ground.home.remove_config(model="m")
+
+    assert (refused.value.retryable, ground.paths()) == (False, [undeletable])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Publishing: whole or not at all, once, never over something else, and without restarting what is loaded."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from apps.fleet.errors import (
 from apps.fleet.repositories import posix as repositories
 from tests.apps.fleet.conftest import stamps, tree
 from tests.factories.artifacts import SealedArtifact, artifact
+from tests.fixtures.disks import reflink_disk
 
 CONTENTS = {"version/model.py": b"code", "version/data/weights.bin": b"\x00" * 5_000}
 
@@ -147,6 +149,27 @@ def test_a_disk_that_fills_up_meanwhile_is_named_and_left_as_it_was(small_disk: 
         publish(root, source)
 
     assert (full.value.retryable, tree(root), tree(staging_of(root))) == (False, [], [])
+
+
+@pytest.mark.parametrize(("stored_on", "is_copied"), [("xfs", False), ("tmp", True)])
+def test_files_share_their_blocks_with_the_stored_version_where_the_file_system_can(
+    stored_on: str, tmp_path: Path, *, is_copied: bool
+) -> None:
+    content = os.urandom(2 << 20)
+    with reflink_disk(tmp_path / "xfs") as disk:
+        root, store = disk / "repository", {"xfs": disk, "tmp": tmp_path}[stored_on] / "store"
+        root.mkdir()
+        source = artifact(store, {"version/weights.bin": content})
+        free = shutil.disk_usage(disk).free
+
+        publish(root, source)
+
+        taken = free - shutil.disk_usage(disk).free
+        published = root / "demo/3/weights.bin"
+        is_whole = published.read_bytes() == content
+        published.write_bytes(b"edited")
+        is_kept = (store / "version/weights.bin").read_bytes() == content
+    assert (taken > len(content) // 2, is_whole, is_kept) == (is_copied, True, True)
 
 
 def test_a_root_that_is_not_there_is_said(tmp_path: Path) -> None:
