@@ -226,10 +226,15 @@ def get_upload(actor: Actor, key: str) -> Upload:
     rows = Upload.objects.select_related("model", "version__model")
     found = rows.filter(owner=actor.identity, key=key).first()
     if found is None:
-        raise UploadUnknown(f"you have no upload {key[:40]!r}")
+        raise unknown_upload(key)
     if found.expires_at <= timezone.now():
         raise UploadExpired(f"{found} expired at {found.expires_at:%Y-%m-%d %H:%M} UTC: nothing had come for too long")
     return found
+
+
+def unknown_upload(key: str) -> UploadUnknown:
+    """What to tell who asks for it: it may have been there a moment ago."""
+    return UploadUnknown(f"you have no upload {key[:40]!r}")
 
 
 def expired_uploads(now: datetime) -> list[Upload]:

@@ -11,7 +11,7 @@ from apps.registry import selectors
 from apps.registry.artifacts import Received
 from apps.registry.errors import NothingToNumber, NumberTakenMeanwhile
 from apps.registry.models import Model, Upload, Version
-from apps.registry.services.uploads import Announced, upload_row, upload_time
+from apps.registry.services.uploads import Announced, held_upload, upload_row, upload_time
 from apps.registry.services.versions import Wanted, keep_version
 from apps.registry.states import UploadState
 
@@ -21,7 +21,7 @@ def number_upload(actor: Actor, key: str, *, number: int | None) -> Version:
     require(actor, "add_version")
     found = selectors.get_upload(actor, key)
     with transaction.atomic():
-        upload = Upload.objects.select_for_update(of=("self",)).select_related("model").get(pk=found.pk)
+        upload = held_upload(found)
         require_numbering(upload)
         received = Received(upload.key, upload.digest, upload.size_bytes)
         wanted = Wanted(**{**upload.wanted, "number": number})
@@ -37,10 +37,11 @@ def require_numbering(upload: Upload) -> None:
 
 
 def keep_unnumbered(upload: Upload, digest: str) -> NumberTakenMeanwhile:
-    """Keep a whole upload until it has a number; the error to raise."""
+    """Keep a whole upload until it has a number; the error to raise. UploadUnknown where it was given up meanwhile."""
     until = timezone.now() + upload_time()
     error = taken_meanwhile(upload)
-    try_move(upload, UploadState.NUMBERING, digest=digest, error=error_document(error), expires_at=until)
+    if not try_move(upload, UploadState.NUMBERING, digest=digest, error=error_document(error), expires_at=until):
+        raise selectors.unknown_upload(upload.key)
     return error
 
 

@@ -35,7 +35,7 @@ from apps.registry.growing import Growing
 from apps.registry.models import Upload
 from apps.registry.services import numbering
 from apps.registry.services.leases import Lease, LeaseLost
-from apps.registry.services.uploads import upload_time
+from apps.registry.services.uploads import held_upload, upload_time
 from apps.registry.services.versions import Wanted, keep_version
 from apps.registry.states import UploadState
 
@@ -115,15 +115,21 @@ def _held(upload: Upload, offset_bytes: int) -> Iterator[Lease]:
     as_seen = Q(received_bytes=offset_bytes, state=UploadState.RECEIVING)
     lease = Lease.claim(Upload.objects.filter(pk=upload.pk), as_seen, now=now)
     if lease is None:
-        raise UploadBusy(f"another request is sending to {upload}")
+        raise _taken(upload, f"another request is sending to {upload}")
     try:
         yield lease
         lease.release()
     except LeaseLost as error:
-        raise UploadBusy(f"this request was silent for so long that another one may send to {upload}") from error
+        raise _taken(upload, f"this request was silent for so long that another one may send to {upload}") from error
     except BaseException:
         lease.let_go()
         raise
+
+
+def _taken(upload: Upload, why: str) -> ControlPlaneError:
+    """Why nothing may be sent to it: somebody else does, or it was given up."""
+    is_there = Upload.objects.filter(pk=upload.pk).exists()
+    return UploadBusy(why) if is_there else selectors.unknown_upload(upload.key)
 
 
 def _receive(upload: Upload, sending: Sending, lease: Lease) -> None:
@@ -206,7 +212,7 @@ def _finish(upload: Upload, lease: Lease) -> None:
 @transaction.atomic
 def _make_version(upload: Upload, digest: str) -> None:
     """Once: a second process waits for the row, and finds that it has its version."""
-    row = Upload.objects.select_for_update().get(pk=upload.pk)
+    row = held_upload(upload)
     if row.state == UploadState.RECEIVING:
         received = Received(upload.key, digest, upload.size_bytes)
         version = keep_version(Actor(**upload.actor), upload.model, received, Wanted(**upload.wanted))

@@ -130,8 +130,7 @@ def discard_upload(actor: Actor, key: str) -> None:
     """End an unfinished upload and drop its bytes; of a finished one only its address goes."""
     found = selectors.get_upload(actor, key)
     with transaction.atomic():
-        # As it stands now: it may have been finished this moment.
-        upload = Upload.objects.select_for_update().select_related("model").get(pk=found.pk)
+        upload = held_upload(found)
         record(
             actor,
             "discard_upload",
@@ -142,6 +141,15 @@ def discard_upload(actor: Actor, key: str) -> None:
         )
         Upload.objects.filter(pk=upload.pk).delete()
     _drop_bytes(upload)
+
+
+def held_upload(found: Upload) -> Upload:
+    """The upload as it stands now, held until the transaction ends; UploadUnknown when it went away meanwhile."""
+    rows = Upload.objects.select_for_update(of=("self",)).select_related("model")
+    upload = rows.filter(pk=found.pk).first()
+    if upload is None:
+        raise selectors.unknown_upload(found.key)
+    return upload
 
 
 def _drop_bytes(upload: Upload) -> None:

@@ -1,12 +1,9 @@
 """Two who act at once: whoever is second sees what the first has done."""
 
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
@@ -15,48 +12,12 @@ from apps.deployments.services.healing import heal
 from apps.fleet import selectors as fleet
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import went_live
+from tests.fixtures.two_at_once import while_waiting
 
 PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
 pytestmark = pytest.mark.skipif(
     connection.vendor == "sqlite", reason="SQLite has one writer at a time: nobody waits in the middle"
 )
-
-
-def while_waiting(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
-    """`second` begins before `first` is committed, and waits for it; what came of `second`."""
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            first()
-            asked = pool.submit(in_thread, second)
-            wait_until_blocked()
-        return asked.result(timeout=10)
-
-
-def in_thread(work: Callable[[], Any]) -> Any:
-    """On a connection of its own, closed afterwards."""
-    try:
-        return work()
-    finally:
-        connection.close()
-
-
-def wait_until_blocked() -> None:
-    """Until another connection of this database waits for a lock."""
-    deadline = time.monotonic() + 10
-    while not waiting():
-        assert time.monotonic() < deadline, "nobody waits"
-        time.sleep(0.01)
-
-
-def waiting() -> int:
-    """How many connections of this database wait for a lock."""
-    with connection.cursor() as cursor:
-        # What is told of others is otherwise remembered until the transaction ends.
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        return int(cursor.fetchone()[0])
 
 
 def promote() -> Any:
