@@ -24,13 +24,19 @@ class Grant(models.Model):
 
 
 class ApiToken(models.Model):
-    """A bearer token for CI: only its SHA-256 is kept."""
+    """A bearer token for CI: only its SHA-256 is kept.
+
+    `issued_by` is a name, of a person, a token or Conch itself as `issued_by_kind` says: names of tokens repeat, and
+    may be those of people, so the token that issued it is kept too.
+    """
 
     name = models.CharField(max_length=128)
     digest = models.CharField(max_length=64, unique=True)
     scopes = models.JSONField(default=list)
     environment = models.CharField(max_length=128, default=EVERYWHERE)
     issued_by = models.CharField(max_length=200)
+    issued_by_kind = models.CharField(max_length=16, default="user", db_default="user")
+    issued_by_token = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="issued")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

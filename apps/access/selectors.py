@@ -25,23 +25,23 @@ def people_behind(kind: str, name: str) -> frozenset[str]:
     """Who speaks when this actor does: the person, or whoever issued a token of that name, through tokens as well."""
     if kind != "token":
         return frozenset({name})
-    tokens, people, unfollowed = set[str](), set[str](), {name}
-    while unfollowed:
-        tokens |= unfollowed
-        issuers = set(ApiToken.objects.filter(name__in=unfollowed).values_list("issued_by", flat=True))
-        people |= issuers
-        # What issued a token may be a token itself: only its name was kept.
-        unfollowed = issuers - tokens
+    tokens, people = {name}, set[str]()
+    rows = list(ApiToken.objects.filter(name=name))
+    while rows:
+        tokens |= {one.name for one in rows}
+        people |= {one.issued_by for one in rows if one.issued_by_token_id is None}
+        rows = list(ApiToken.objects.filter(pk__in=[one.issued_by_token_id for one in rows]))
     return frozenset(people | {f"token {token}" for token in tokens})
 
 
 def tokens_of(username: str) -> QuerySet[ApiToken]:
     """Tokens that still work and that this person issued, themselves or through a token of theirs."""
-    names, unfollowed = {username}, {username}
+    found = set(ApiToken.objects.filter(issued_by=username, issued_by_kind="user").values_list("pk", flat=True))
+    unfollowed = found
     while unfollowed:
-        unfollowed = set(ApiToken.objects.filter(issued_by__in=unfollowed).values_list("name", flat=True)) - names
-        names |= unfollowed
-    return ApiToken.objects.filter(issued_by__in=names, revoked_at=None).order_by("name", "pk")
+        unfollowed = set(ApiToken.objects.filter(issued_by_token__in=unfollowed).values_list("pk", flat=True))
+        found |= unfollowed
+    return ApiToken.objects.filter(pk__in=found, revoked_at=None).order_by("name", "pk")
 
 
 def is_last_admin(user: User) -> bool:

@@ -122,6 +122,8 @@ def issue_token(
         scopes=wanted,
         environment=environment,
         issued_by=actor.name,
+        issued_by_kind=actor.kind,
+        issued_by_token_id=actor.token_id,
         expires_at=expires_at,
     )
     where = "" if environment == EVERYWHERE else environment
@@ -176,8 +178,7 @@ def set_password(actor: Actor, *, username: str, password: str) -> User:
 def close_user(actor: Actor, *, username: str) -> User:
     """End an account, its sessions, and the tokens it issued; closing twice changes nothing. LastAdmin."""
     require(actor, "close_user")
-    # In one order and one at a time, so that two admins cannot close each other.
-    list(User.objects.select_for_update().filter(is_active=True).order_by("pk").values_list("pk", flat=True))
+    _lock_accounts()
     user = selectors.get_user(username)
     if selectors.is_last_admin(user):
         raise LastAdmin(f"user {username!r} is the only admin")
@@ -195,12 +196,19 @@ def close_user(actor: Actor, *, username: str) -> User:
 
 @transaction.atomic
 def grant_role(actor: Actor, *, username: str, role: str, environment: str = EVERYWHERE) -> None:
-    """Give a person `role` in `environment`, in place of the one they had there; an empty role takes it away."""
+    """Give a person `role` in `environment`, in place of the one they had there; an empty role takes it away.
+
+    LastAdmin where it would leave nobody who is an admin everywhere.
+    """
     require(actor, "grant_role", environment)
     _check_environment(environment)
-    user = selectors.get_user(username)
     if role and role not in set(Role):
         raise RoleUnknown(f"role {role[:40]!r} does not exist", hint=f"Roles: {', '.join(Role)}.", field="role")
+    _lock_accounts()
+    user = selectors.get_user(username)
+    is_stepping_down = environment == EVERYWHERE and role != Role.ADMIN and not user.is_superuser
+    if is_stepping_down and selectors.is_last_admin(user):
+        raise LastAdmin(f"user {username!r} is the only admin")
     if role:
         Grant.objects.update_or_create(user=user, environment=environment, defaults={"role": role})
     else:
@@ -208,6 +216,11 @@ def grant_role(actor: Actor, *, username: str, role: str, environment: str = EVE
     audit.record(
         actor, "grant_role", subject_kind="user", subject=username, granted=role or "none", granted_in=environment
     )
+
+
+def _lock_accounts() -> None:
+    """In one order and one at a time, so that two admins cannot end each other's role or account."""
+    list(User.objects.select_for_update().filter(is_active=True).order_by("pk").values_list("pk", flat=True))
 
 
 def _give_password(user: User, password: str) -> None:

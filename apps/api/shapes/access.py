@@ -17,6 +17,7 @@ class TokenShape(Shape):
     scopes = serializers.ListField(child=serializers.CharField())
     environment = serializers.CharField()
     issued_by = serializers.CharField()
+    issued_by_kind = serializers.ChoiceField(choices=("user", "token", "system"), help_text="Whose name that is.")
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     revoked_at = serializers.DateTimeField(allow_null=True)

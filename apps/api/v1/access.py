@@ -144,13 +144,13 @@ class Grant(ApiView):
         "Grant a role",
         takes=GrantSetting,
         gives=UserShape,
-        errors=[BadName, errors.UserUnknown, errors.RoleUnknown],
+        errors=[BadName, errors.UserUnknown, errors.RoleUnknown, errors.LastAdmin],
     )
     def put(self, request: Request, username: str, environment: str) -> Response:
         """In place of the role the person had there."""
         return self._set(username, environment, asked(GrantSetting, request)["role"])
 
-    @described("Take a role away", gives=UserShape, errors=[BadName, errors.UserUnknown])
+    @described("Take a role away", gives=UserShape, errors=[BadName, errors.UserUnknown, errors.LastAdmin])
     def delete(self, request: Request, username: str, environment: str) -> Response:
         """The person keeps the roles they have elsewhere."""
         return self._set(username, environment, "")

@@ -88,7 +88,7 @@ def test_a_refusal_names_who_what_and_where(person: Person) -> None:
 
 
 def test_a_role_can_be_replaced_and_taken_away(person: Person) -> None:
-    alice = person("alice", {"*": "admin"})
+    alice, _ = person("alice", {"*": "admin"}), person("bob", {"*": "admin"})
 
     services.grant_role(COMMAND, username="alice", role="viewer")
     after_replacing = services.may(alice, "promote")

@@ -79,10 +79,13 @@ def test_a_new_password_is_set_and_an_account_is_closed(root: Client) -> None:
     assert not closed["is_active"]
 
 
-def test_the_only_admin_cannot_be_closed(root: Client) -> None:
+def test_the_only_admin_cannot_be_closed_and_keeps_the_role(root: Client) -> None:
     send(root, "POST", "users", username="alice", password="correct horse battery")
     send(root, "PUT", "users/alice/grants/*", role="admin")
 
-    answer = root.delete("/api/v1/users/alice")
+    closed = root.delete("/api/v1/users/alice")
+    taken = root.delete("/api/v1/users/alice/grants/*")
+    lowered = send(root, "PUT", "users/alice/grants/*", role="viewer")
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "last_admin")
+    refused = [(answer.status_code, answer.json()["code"]) for answer in (closed, taken, lowered)]
+    assert refused == [(409, "last_admin")] * 3
