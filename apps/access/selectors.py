@@ -8,9 +8,10 @@ from apps.access.models import EVERYWHERE, ApiToken, Grant
 from apps.access.verbs import Role
 
 
-def tokens() -> QuerySet[ApiToken]:
-    """Every token ever issued, newest first; never its secret."""
-    return ApiToken.objects.order_by("-pk")
+def tokens(*, search: str = "") -> QuerySet[ApiToken]:
+    """Every token ever issued, newest first, never its secret; with `search`, by its name or whoever issued it."""
+    wanted = Q(name__icontains=search) | Q(issued_by__icontains=search)
+    return (ApiToken.objects.filter(wanted) if search else ApiToken.objects.all()).order_by("-pk")
 
 
 def get_token(token_id: int) -> ApiToken:
@@ -52,9 +53,10 @@ def is_last_admin(user: User) -> bool:
     return user.is_active and set(admins.values_list("pk", flat=True)) == {user.pk}
 
 
-def users() -> QuerySet[User]:
+def users(*, search: str = "") -> QuerySet[User]:
     """Accounts with their grants, by name."""
-    return User.objects.prefetch_related("grants").order_by("username", "pk")
+    found = User.objects.filter(username__icontains=search) if search else User.objects.all()
+    return found.prefetch_related("grants").order_by("username", "pk")
 
 
 def get_user(username: str) -> User:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -17,12 +18,15 @@ from apps.console.shown.words import count
 from apps.fleet import selectors as fleet
 
 TOKENS, PEOPLE = "console:tokens", "console:people"
+ROWS = 50
 
 
 def tokens(request: HttpRequest) -> HttpResponse:
     """Every token ever issued, never its secret."""
     access.require(actor(request), "issue_token")
-    return page(request, "access/token_list.html", section="tokens", tokens=accounts.tokens(), now=timezone.now())
+    search = request.GET.get("search", "").strip()
+    rows = Paginator(accounts.tokens(search=search), ROWS).get_page(request.GET.get("page"))
+    return page(request, "access/token_list.html", section="tokens", rows=rows, search=search, now=timezone.now())
 
 
 def issue_token(request: HttpRequest) -> HttpResponse:
@@ -72,7 +76,9 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
 def people(request: HttpRequest) -> HttpResponse:
     """Accounts and what each may do."""
     access.require(actor(request), "add_user")
-    return page(request, "access/people_list.html", section="people", people=accounts.users())
+    search = request.GET.get("search", "").strip()
+    rows = Paginator(accounts.users(search=search), ROWS).get_page(request.GET.get("page"))
+    return page(request, "access/people_list.html", section="people", rows=rows, search=search)
 
 
 def add_person(request: HttpRequest) -> HttpResponse:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROWS = 50
 VERSIONS = 15
 HISTORY = 20
-SHADOWS = 5
+ROLLOUTS, SHADOWS = 5, 10
 COMPARED = 200
 NUMBER_DIGITS = 20
 PROBES = 10
@@ -148,13 +148,14 @@ def _chart_choice(request: HttpRequest, name: str, environments: list[str]) -> d
 def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One version: its config, files, checks, how it did aside, where it is live."""
     found = registry.get_version(name, number)
-    rollouts = deployments.rollouts(model=name).filter(to_version=found).prefetch_related("runs__server", "runs__steps")
+    rollouts = list(deployments.rollouts(model=name).filter(to_version=found)[:ROLLOUTS])
     placements = list(deployments.placements(model=name))
     shown = version_page(
         found,
         placements=placements,
         aliases=_aliases(found.model),
-        rollouts=rollouts[:SHADOWS],
+        rollouts=rollouts,
+        shadows=deployments.shadows_of([one.pk for one in rollouts], most=SHADOWS),
         bans=deployments.bans(model=name, active=True),
         is_served=bool(deployments.servers_serving(name, number)),
     )

@@ -80,7 +80,8 @@ window.ConchChart = (() => {
       this.element.dataset.state = state;
       this.plot.hidden = !figure;
       this.nothing.hidden = Boolean(figure);
-      this.nothing.textContent = figure ? "" : message;
+      if (figure) this.element.hidden = false; /* before it is painted: what is hidden has no width */
+      window.conchWords.set(this.nothing, figure ? "" : message);
       this.plot.setAttribute("aria-label", figure ? this.inWords() : "");
       this.list.hidden = true;
       this.tell();
@@ -133,7 +134,7 @@ window.ConchChart = (() => {
     /* What is known about the answer, and where else to look at it. */
     tell() {
       this.element.classList.remove("is-stale");
-      this.status.textContent = this.answer?.figure ? this.answer.message : "";
+      window.conchWords.set(this.status, this.answer?.figure ? this.answer.message : "");
       this.csv.href = this.board.address(`/api/v1/charts/${encodeURIComponent(this.key)}/csv`);
       this.elsewhere.replaceChildren(...this.board.elsewhere(this.answer?.queries ?? []));
       this.queries.replaceChildren(...(this.answer?.queries ?? []).map((query) => make("pre", "chart-query", null, query)));
@@ -141,8 +142,13 @@ window.ConchChart = (() => {
     }
 
     fail(reason) {
-      this.element.classList.add("is-stale");
+      this.age();
       this.status.textContent = reason;
+    }
+
+    /* Whatever is shown may be out of date; the board says why. */
+    age() {
+      this.element.classList.add("is-stale");
       if (!this.answer) this.nothing.textContent = "No chart yet.";
     }
 

@@ -16,6 +16,9 @@
       this.window = {};
       this.zoom = zoomInAddress();
       this.charts = [...element.querySelectorAll("[data-chart]")].map((one) => new window.ConchChart(one, this));
+      this.status = Object.assign(document.createElement("p"), { className: "charts-status" });
+      this.status.setAttribute("role", "status");
+      element.prepend(this.status);
       this.tellZoom();
       this.refresh();
     }
@@ -66,6 +69,7 @@
       try {
         await this.ask(request.signal);
         this.failures = 0;
+        this.status.textContent = "";
       } catch (error) {
         if (request !== this.request) return;
         this.fail(request.signal.reason === "late" ? `no answer in ${PATIENCE_MS / 1000} s` : error.message);
@@ -110,6 +114,7 @@
         }
         chart.take(news);
       }
+      window.conchWords.fold(this);
     }
 
     later(wait_ms) {
@@ -118,7 +123,8 @@
 
     fail(reason) {
       this.failures += 1;
-      this.charts.forEach((chart) => chart.fail(`Not up to date: ${reason}. Asking again in ${this.wait() / 1000} s.`));
+      this.status.textContent = `Not up to date: ${reason}. Asking again in ${this.wait() / 1000} s.`;
+      this.charts.forEach((chart) => chart.age());
     }
 
     /* Milliseconds from and to, or null for the time the page was opened with. */

@@ -1,6 +1,7 @@
 """Addresses of pages, remembered: a matrix links to the same server hundreds of times."""
 
 from functools import lru_cache
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -8,10 +9,12 @@ from django.urls import reverse
 PLACES = {
     "environment": "environments",
     "repository": "environments",
-    "token": "tokens",
-    "user": "people",
     "part": "fleet",
 }
+
+
+# Long lists in which it is searched for.
+SEARCHED = {"token": "tokens", "user": "people"}
 
 
 @lru_cache(maxsize=16_384)
@@ -28,6 +31,8 @@ def subject_address(kind: str, subject: str, model: str) -> str:
         return link("release", int(subject))
     if kind in PLACES:
         return link(PLACES[kind])
+    if kind in SEARCHED:
+        return f"{link(SEARCHED[kind])}?{urlencode({'search': subject})}"
     number = subject.rpartition(" ")[2]
     if kind == "version" and model and number.isdecimal():
         return link("version", model, int(number))

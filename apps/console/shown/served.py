@@ -39,7 +39,10 @@ def version_rows(
 ) -> tuple[list[VersionRow], int]:
     """What is wanted there or was seen there, what is wrong first, no more than `most`; and how many more there are."""
     roles: dict[tuple[str, int], str] = {}
+    ways_back: dict[tuple[str, int], str] = {}
     for one in desired:
+        if one.has_way_back and one.active is not None:
+            ways_back[one.model, one.active] = link("roll_back", one.model, environment)
         for number, role in ((one.active, "active"), (one.standby, "standby")):
             if number is not None:
                 roles[one.model, number] = role
@@ -51,7 +54,14 @@ def version_rows(
     }
     order = sorted(verdicts, key=lambda key: (verdicts[key].tone != "bad", *key))
     rows = [
-        _row(key, roles.get(key, ""), seen.get(key), verdicts[key], is_known=key[0] in known, environment=environment)
+        _row(
+            key,
+            roles.get(key, ""),
+            seen.get(key),
+            verdicts[key],
+            is_known=key[0] in known,
+            back_url=ways_back.get(key, ""),
+        )
         for key in order[:most]
     ]
     return rows, len(order) - len(rows)
@@ -64,7 +74,7 @@ def _row(
     verdict: Chip,
     *,
     is_known: bool,
-    environment: str,
+    back_url: str,
 ) -> VersionRow:
     model, version = key
     state = seen.state if seen else ""
@@ -78,7 +88,7 @@ def _row(
         verdict=verdict,
         reason=printable(seen.reason if seen else "", limit=KEPT_CHARS),
         since=seen.since if seen else None,
-        back_url=link("roll_back", model, environment) if role == "active" else "",
+        back_url=back_url,
     )
 
 

@@ -14,6 +14,7 @@ from apps.console.shown.words import count
 
 if TYPE_CHECKING:
     from apps.deployments.models import Ban, Placement, Rollout, StepRun
+    from apps.deployments.selectors import Shadows
     from apps.registry.models import Version
 
 MOVING = frozenset({"fetching", "received", "checking"})
@@ -80,6 +81,7 @@ class VersionPage:
     outputs: tuple[str, ...]
     max_batch_size: int
     shadows: tuple[Shadow, ...]
+    more_shadows: tuple[tuple[str, str], ...]
     is_served: bool
     is_moving: bool
     ended: str
@@ -147,14 +149,11 @@ def version_page(
     placements: Iterable["Placement"],
     aliases: Mapping[int, Iterable[str]],
     rollouts: Iterable["Rollout"],
+    shadows: "Shadows",
     bans: Iterable["Ban"],
     is_served: bool,
 ) -> VersionPage:
-    """Everything about one version; rollouts to it, newest first, come with runs and steps.
-
-    `is_served`: some server has it ready.
-    """
-    rollouts = list(rollouts)
+    """Everything about one version, with the rollouts to it, newest first. `is_served`: some server has it ready."""
     artifact, signature = version.artifact, version.signature or {}
     files = artifact.files if artifact else []
     is_moving = version.state in MOVING
@@ -178,7 +177,8 @@ def version_page(
         inputs=tuple(_tensor(one) for one in signature.get("inputs", ())),
         outputs=tuple(_tensor(one) for one in signature.get("outputs", ())),
         max_batch_size=int(signature.get("max_batch_size") or 0),
-        shadows=tuple(_shadows(rollouts)),
+        shadows=tuple(_shadow(step) for step in shadows.steps),
+        more_shadows=tuple(_more(shadows)),
         is_served=is_served,
         is_moving=is_moving,
         ended="" if is_moving else f"{version.model.name} version {version.number}: {version.state}",
@@ -204,20 +204,18 @@ def _tensor(tensor: Mapping[str, Any]) -> str:
     return f"{tensor.get('name')} {tensor.get('datatype')} {list(tensor.get('shape', ()))}{optional}"
 
 
-def _shadows(rollouts: Iterable["Rollout"]) -> Iterable[Shadow]:
-    for rollout in rollouts:
-        for run in rollout.runs.all():
-            for step in run.steps.all():
-                if step.name == "shadow":
-                    yield _shadow(step, server=run.server.name, rollout=rollout.pk)
+def _more(shadows: "Shadows") -> Iterable[tuple[str, str]]:
+    """In words, and where they are: `47 done in rollout 12`."""
+    for (rollout, state), number in sorted(shadows.more.items(), reverse=True):
+        yield f"{number} {chip(STEP, state).label.strip('! >')} in rollout {rollout}", link("rollout", rollout)
 
 
-def _shadow(step: "StepRun", *, server: str, rollout: int) -> Shadow:
+def _shadow(step: "StepRun") -> Shadow:
     detail: Mapping[str, Any] = step.detail or {}
     return Shadow(
-        server=server,
-        rollout=rollout,
-        rollout_url=link("rollout", rollout),
+        server=step.run.server.name,
+        rollout=step.run.rollout_id,
+        rollout_url=link("rollout", step.run.rollout_id),
         at=step.started_at,
         chip=chip(STEP, step.state),
         latencies=latencies(detail.get("latencies_us")),

@@ -1,5 +1,6 @@
 """How times, sizes and states are written."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -7,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from apps.common.text import SHOWN_CHARS, as_size, printable
 from apps.console.shown import links
@@ -25,6 +26,7 @@ MINUTE_S = 60
 # Of fewer than so many hours or days the next unit still matters.
 FEW = 10
 LINE_CHARS = 160
+_NAMES = re.compile(r"`(?! )([^`\n]{1,80})(?<! )`")
 
 
 def span(seconds: float) -> str:
@@ -115,6 +117,12 @@ def first_line(text: object) -> str:
     """The first line of foreign text, cut to what fits beside other things."""
     lines = printable(str(text or ""), limit=SHOWN_CHARS).strip().splitlines() or [""]
     return lines[0] if len(lines[0]) <= LINE_CHARS else f"{lines[0][: LINE_CHARS - 1]}…"
+
+
+@register.filter
+def code(text: object) -> SafeString:
+    """Words of ours, with the names that stand between backticks set as code."""
+    return mark_safe(_NAMES.sub(r"<code>\1</code>", conditional_escape(str(text or ""))))  # noqa: S308 - escaped before
 
 
 @register.filter

@@ -79,6 +79,7 @@ from apps.deployments.selectors.rollouts import (
     with_progress,
 )
 from apps.deployments.selectors.serving import InService, in_service
+from apps.deployments.selectors.shadows import Shadows, shadows_of
 from apps.deployments.selectors.targets import (
     Target,
     default_target,
@@ -109,6 +110,7 @@ __all__ = [
     "Row",
     "RunCount",
     "ServerMemory",
+    "Shadows",
     "Target",
     "Told",
     "Wanted",
@@ -186,6 +188,7 @@ __all__ = [
     "server_drift",
     "server_memory",
     "servers_serving",
+    "shadows_of",
     "state_of",
     "stuck_models",
     "told_drift",

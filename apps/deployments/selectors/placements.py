@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from apps.deployments.errors import PlacementUnknown
 from apps.deployments.models import Placement, Probe
+from apps.deployments.selectors.ways_back import has_way_back
 
 # What a list never shows of a version, and what makes its row large.
 LARGE = ("config", "config_text", "signature", "remarks", "error", "notes")
@@ -29,17 +30,19 @@ def placements(*, environment: str = "", model: str = "") -> QuerySet[Placement]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The numbers of one model's versions that should be loaded in an environment."""
+    """The numbers of one model's versions that should be loaded in an environment; `has_way_back`: to earlier ones."""
 
     model: str
     active: int | None
     standby: int | None
+    has_way_back: bool
 
 
 def wanted_in(environment: str) -> list[Wanted]:
     """What should be loaded there, and no more of it than that: an environment may have hundreds of models."""
     found = Placement.objects.filter(environment__name=environment).order_by("model__name")
-    return [Wanted(*row) for row in found.values_list("model__name", "active__number", "standby__number")]
+    columns = ("model__name", "active__number", "standby__number", "has_way_back")
+    return [Wanted(*row) for row in found.annotate(has_way_back=has_way_back()).values_list(*columns)]
 
 
 def get_placement(environment: str, model: str) -> Placement:

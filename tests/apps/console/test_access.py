@@ -125,6 +125,21 @@ def test_closing_a_person_says_which_tokens_end_and_signs_them_out(boss: Client,
     assert '<span class="chip is-mute">closed</span>' in boss.get("/people/").content.decode()
 
 
+def test_many_people_and_tokens_are_paged_and_searched(boss: Client) -> None:
+    User.objects.bulk_create(User(username=f"person-{n:03}") for n in range(300))
+    ApiToken.objects.bulk_create(ApiToken(name=f"ci-{n:03}", digest=str(n), issued_by="bob") for n in range(500))
+
+    people, tokens, found, nobody = (
+        boss.get(where).content.decode()
+        for where in ("/people/", "/tokens/", "/tokens/?search=bob&page=2", "/people/?search=nobody")
+    )
+
+    assert (people.count("Password…"), "Page 1 of 7" in people) == (50, True)
+    assert (tokens.count("Revoke…"), "Page 1 of 10" in tokens) == (50, True)
+    assert '<a rel="next" href="?search=bob&amp;page=3">' in found
+    assert "Nobody matches" in nobody
+
+
 def test_the_last_admin_is_refused_in_words(boss: Client) -> None:
     name = User.objects.get(grants__role="admin").username
 

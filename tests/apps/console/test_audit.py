@@ -70,6 +70,19 @@ def test_no_cell_of_the_export_is_a_formula(viewer: Client) -> None:
     assert rows_of(viewer)[0]["reason"].startswith("'=")
 
 
+def test_many_events_are_paged_with_the_filters_kept_and_exported_whole(viewer: Client) -> None:
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    told = {"at": at, "verb": "promote", "actor_kind": "user", "door": "api", "subject_kind": "server", "subject": "t4"}
+    Event.objects.bulk_create(Event(actor=("alice", "bob")[n % 2], **told) for n in range(2_000))
+
+    page = viewer.get("/audit/?actor=bob&page=2").content.decode()
+
+    assert "Page 2 of 10" in page
+    assert '<a rel="next" href="?actor=bob&amp;page=3">' in page
+    assert 'href="/audit/export.csv?actor=bob"' in page
+    assert len(rows_of(viewer, "actor=bob")) == 1_000
+
+
 def test_what_was_done_is_chosen_from_what_there_is(viewer: Client) -> None:
     event("roll_back")
 
@@ -89,8 +102,8 @@ def test_what_was_done_is_chosen_from_what_there_is(viewer: Client) -> None:
         ("sample", "digits/seven", "digits", "/models/digits/"),
         ("release", "12", "", "/releases/12/"),
         ("environment", "prod", "", "/environments/"),
-        ("user", "bob", "", "/people/"),
-        ("token", "ci", "", "/tokens/"),
+        ("user", "bob", "", "/people/?search=bob"),
+        ("token", "ci", "", "/tokens/?search=ci"),
         ("upload", "3f2c", "", ""),
     ],
 )

@@ -213,6 +213,17 @@ def test_what_moves_can_be_paused_from_the_fleet(moving: Rollout, viewer: Client
     assert f'href="/rollouts/{moving.pk}/abort/" data-dialog>Abort…' in viewer.get("/rollouts/").content.decode()
 
 
+def test_a_servers_row_offers_no_way_back_where_there_is_none(rows: FleetRows, viewer: Client) -> None:
+    rows.placements["digits", "staging"].bans.create(version=rows.versions["digits", 1])
+
+    banned = viewer.get("/servers/staging-1/").content.decode()
+    rows.rollout("digits", "staging", 2, 1, state="running")
+    moving = viewer.get("/servers/staging-1/").content.decode()
+
+    assert "Roll back staging…" not in banned
+    assert "Roll back staging…" in moving
+
+
 def test_what_was_put_back_already_offers_no_way_back(rows: FleetRows, viewer: Client) -> None:
     rows.placements["digits", "staging"].active = rows.versions["digits", 1]
     rows.placements["digits", "staging"].save()

@@ -70,3 +70,20 @@ def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_righ
         "prod-2": "drift",
         "prod-3": "serving",
     }
+
+
+def test_a_versions_page_shows_the_tries_that_failed_and_the_newest_and_counts_the_rest(
+    sign_in: Callable[..., Client],
+) -> None:
+    rows = small_fleet()
+    for number in range(20):
+        rows.server(f"more-{number:02}", "staging")
+    failed = rows.rollout("digits", "staging", 1, 2, state="rolled_back").pk
+    newest = rows.rollout("digits", "staging", 1, 2).pk
+
+    page = sign_in("viewer").get("/models/digits/versions/2/").content.decode()
+    tries = page[page.index("Aside, before any client") : page.index("<h2>Files</h2>")]
+
+    assert tries.count("<tr>") == 1 + 10
+    assert tries.index(f"rollout {failed}<") < tries.index(f"rollout {newest}<")
+    assert f'<a href="/rollouts/{newest}/">12 done in rollout {newest}</a>' in tries

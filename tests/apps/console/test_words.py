@@ -8,7 +8,7 @@ from apps.common.text import as_size
 from apps.console.shown.state import problem
 from apps.console.shown.steps import said
 from apps.console.shown.words import count, listed
-from apps.console.templatetags.shown import duration, first_line, is_long, milliseconds, relative, span
+from apps.console.templatetags.shown import code, duration, first_line, is_long, milliseconds, relative, span
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -27,6 +27,13 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 )
 def test_a_span_is_in_its_largest_unit(seconds: float, words: str) -> None:
     assert span(seconds) == words
+
+
+def test_names_between_backticks_are_code_and_nothing_is_markup() -> None:
+    assert code("leave it out in `skip`, not <b>`x`</b>") == (
+        "leave it out in <code>skip</code>, not &lt;b&gt;<code>x</code>&lt;/b&gt;"
+    )
+    assert code("a lone ` stays, and `<i>` is escaped") == "a lone ` stays, and <code>&lt;i&gt;</code> is escaped"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "now"), (61, "1 min ago"), (-90, "in 1 min"), (-0.5, "now")])
