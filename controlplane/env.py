@@ -27,6 +27,11 @@ SETTINGS = (
     Setting("CONCH_DATABASE_URL", "", "sqlite:////path or postgresql://user:password@host:port/name"),
     Setting("CONCH_BROKER_URL", "redis://127.0.0.1:6379/0", "broker and cache: redis:// or redis+socket:///path"),
     Setting("CONCH_PROMETHEUS_URL", "http://127.0.0.1:9090", "where charts are asked for"),
+    Setting("CONCH_PROMETHEUS_TOKEN", "", "bearer token for it"),
+    Setting("CONCH_PROMETHEUS_TOKEN_FILE", "", "file that holds that token instead, read for each question"),
+    Setting(
+        "CONCH_PROMETHEUS_HEADERS", "", "headers sent to it, as X-Scope-OrgID=vision for a tenant; comma between two"
+    ),
     Setting("CONCH_PROMETHEUS_LINK", "", "where people's browsers find Prometheus; charts link there when set"),
     Setting("CONCH_GRAFANA_LINK", "", "the dashboard Conch generates, in people's Grafana; charts link there when set"),
     Setting("CONCH_SCRAPE_INTERVAL_S", "15", "how often Prometheus scrapes the servers; rates span four"),
@@ -96,6 +101,14 @@ def flag(name: str) -> bool:
 def names(name: str) -> list[str]:
     """The variable as a comma-separated list."""
     return [part.strip() for part in text(name).split(",") if part.strip()]
+
+
+def pairs(name: str) -> dict[str, str]:
+    """The variable as a comma-separated list of NAME=value."""
+    found = [part.partition("=") for part in names(name)]
+    if not all(key.strip() and value.strip() for key, _, value in found):
+        raise ImproperlyConfigured(f"{name} is not a list of NAME=value, with a comma between two")
+    return {key.strip(): value.strip() for key, _, value in found}
 
 
 def home() -> Path:

@@ -15,6 +15,7 @@ from time import monotonic, time
 from django.conf import settings
 
 from apps.metrics.continuing import Known
+from apps.metrics.credentials import NOBODY, Credentials
 from apps.metrics.errors import PrometheusFailed, PrometheusTimeout, PrometheusUnreachable
 from apps.metrics.prometheus import Prometheus, Reply
 from apps.metrics.shared_cache import SharedCache
@@ -28,11 +29,13 @@ _MOST_KEPT = 512
 class Answers:
     """What one Prometheus said lately."""
 
-    def __init__(self, url: str, *, rest_after_failure_s: float = REST_AFTER_FAILURE_S) -> None:
-        self._url = url
+    def __init__(
+        self, url: str, *, credentials: Credentials = NOBODY, rest_after_failure_s: float = REST_AFTER_FAILURE_S
+    ) -> None:
+        self._asked_of = f"{url} {credentials.headers}"
         self._cache = SharedCache()
         self._rest_after_failure_s = rest_after_failure_s
-        self._prometheus = Prometheus(url)
+        self._prometheus = Prometheus(url, credentials=credentials)
         self._lock = Lock()
         self._kept: dict[str, tuple[float, Future[Reply]]] = {}
         self._known: OrderedDict[tuple[str, int, int, int], Known] = OrderedDict()
@@ -42,7 +45,7 @@ class Answers:
 
     def over(self, promql: str, window: Window) -> Reply:
         """The answer of a few seconds ago or a fresh one; PrometheusFailed."""
-        key = hashlib.sha256(f"{self._url} {promql} {window}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self._asked_of} {promql} {window}".encode()).hexdigest()
         with self._lock:
             until, future = self._kept.get(key, (0.0, None))
             is_mine = future is None or until < monotonic()
@@ -143,10 +146,10 @@ def _line_of(promql: str, window: Window) -> tuple[str, int, int, int]:
 
 
 _pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="charts")
-_answers: dict[str, Answers] = {}
+_answers: dict[tuple[str, Credentials], Answers] = {}
 
 
 def answers() -> Answers:
-    """Those of the Prometheus that the settings name."""
-    url = settings.CONCH["prometheus_url"]
-    return _answers.setdefault(url, Answers(url))
+    """Those of the Prometheus that the settings name, as whom they name."""
+    url, credentials = settings.CONCH["prometheus_url"], Credentials.of(settings.CONCH)
+    return _answers.setdefault((url, credentials), Answers(url, credentials=credentials))

@@ -57,6 +57,27 @@ class PrometheusRefusedQuery(PrometheusFailed):
     title = "Prometheus refused the query"
 
 
+class PrometheusRefusedConch(PrometheusFailed):
+    """It, or the proxy in front of it, did not let Conch in: 401 or 403."""
+
+    code = "prometheus_refused_conch"
+    title = "Prometheus refused Conch"
+    hint = (
+        "Check CONCH_PROMETHEUS_TOKEN or CONCH_PROMETHEUS_TOKEN_FILE, and CONCH_PROMETHEUS_HEADERS where it asks for "
+        "a tenant."
+    )
+
+
+class PrometheusTokenUnusable(PrometheusFailed):
+    """The token that Conch is to show there cannot be read, or is none."""
+
+    code = "prometheus_token_unusable"
+    http_status = 503
+    retryable = True
+    title = "The token for Prometheus cannot be used"
+    hint = "See that the file which CONCH_PROMETHEUS_TOKEN_FILE names can be read by Conch, and holds one token."
+
+
 class BadRange(Invalid):
     """A time range no chart can be drawn over."""
 

@@ -17,8 +17,10 @@ from requests.utils import get_netrc_auth
 from urllib3.exceptions import ProtocolError
 
 from apps.common.text import printable
+from apps.metrics.credentials import NOBODY, Credentials
 from apps.metrics.errors import (
     PrometheusFailed,
+    PrometheusRefusedConch,
     PrometheusRefusedQuery,
     PrometheusTimeout,
     PrometheusUnreachable,
@@ -35,6 +37,8 @@ POST_FROM_CHARS = 1_500
 PAUSE_BEFORE_RETRY_S = 0.1
 _REASON_CHARS = 300
 _BUSY = {502, 503, 504}
+_NOT_LET_IN = {401, 403}
+_WHO_ASKS = "CONCH_PROMETHEUS_TOKEN or ..._TOKEN_FILE, and CONCH_PROMETHEUS_HEADERS for a tenant"
 _OUT_OF_TIME = {"timeout", "canceled"}
 
 
@@ -66,11 +70,21 @@ class _Session(requests.Session):
 
     last: requests.Response | None = None
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, credentials: Credentials) -> None:
         super().__init__()
+        self.credentials = credentials
         surroundings = self.merge_environment_settings(url, {}, None, None, None)
         self.proxies, self.verify = surroundings["proxies"], surroundings["verify"]
-        self.auth, self.trust_env = get_netrc_auth(url), False
+        self.headers.update(credentials.headers)
+        self.auth, self.trust_env = credentials.sign if credentials.has_token else get_netrc_auth(url), False
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        """To wherever else a redirect leads, nothing goes that says who asks: requests takes off the token alone."""
+        super().rebuild_auth(prepared_request, response)  # type: ignore[no-untyped-call]
+        way = str(response.request.url), str(prepared_request.url)
+        if self.should_strip_auth(*way):  # type: ignore[no-untyped-call]
+            for name, _ in self.credentials.headers:
+                prepared_request.headers.pop(name, None)
 
     def request(self, method: str | bytes, url: str | bytes, **options: Any) -> requests.Response:  # type: ignore[override]
         """As requests does it; once more where a connection that was kept open turns out to be closed."""
@@ -91,9 +105,14 @@ class Prometheus:
     """Asks one Prometheus; every call has a deadline. Each thread keeps its connections to it open."""
 
     def __init__(
-        self, url: str, *, connect_timeout_s: float = CONNECT_TIMEOUT_S, read_timeout_s: float = READ_TIMEOUT_S
+        self,
+        url: str,
+        *,
+        credentials: Credentials = NOBODY,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        read_timeout_s: float = READ_TIMEOUT_S,
     ) -> None:
-        self._url = url.rstrip("/")
+        self._url, self._credentials = url.rstrip("/"), credentials
         self._timeout_s = (connect_timeout_s, read_timeout_s)
         self._evaluation_s = min(EVALUATION_TIMEOUT_S, 0.9 * read_timeout_s)
         self._own = threading.local()
@@ -132,7 +151,7 @@ class Prometheus:
         """This thread's client for that method."""
         kept: dict[str, tuple[PrometheusConnect, _Session]] = self._own.__dict__
         if method not in kept:
-            session = _Session(self._url)
+            session = _Session(self._url, self._credentials)
             client = PrometheusConnect(url=self._url, retry=Retry(0, read=False), session=session, method=method)
             kept[method] = client, session
         return kept[method]
@@ -164,6 +183,8 @@ def _failure(session: _Session) -> PrometheusFailed:
     status = session.last.status_code if session.last is not None else 0
     document = _document(session)
     reason = printable(str(document.get("error", "")), limit=_REASON_CHARS)
+    if status in _NOT_LET_IN:
+        return _not_let_in(session, reason)
     if document.get("errorType") in _OUT_OF_TIME:
         return QueryTooSlow(f"Prometheus gave up on the query: {reason}")
     if document.get("status") == "error" and status < requests.codes.server_error:
@@ -171,6 +192,16 @@ def _failure(session: _Session) -> PrometheusFailed:
     if status == requests.codes.ok:
         reason = "not in its own format"
     return PrometheusUnwell(f"Prometheus answered {status}{': ' if reason else ''}{reason}")
+
+
+def _not_let_in(session: _Session, reason: str) -> PrometheusRefusedConch:
+    """Who asks is the matter, not what is asked. A proxy says why in plain text, or in a page that is left out."""
+    said = session.last
+    if not reason and said is not None and said.headers.get("Content-Type", "").startswith("text/plain"):
+        reason = printable(said.text, limit=_REASON_CHARS)
+    status = f"{said.status_code} {said.reason}" if said is not None else ""
+    words = session.credentials.without_token(f"{status}{': ' if reason else ''}{reason}")
+    return PrometheusRefusedConch(f"Prometheus refused Conch ({words}). Check {_WHO_ASKS}.")
 
 
 def _document(session: _Session) -> dict[str, Any]:

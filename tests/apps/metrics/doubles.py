@@ -22,6 +22,7 @@ class Asked:
     path: str
     in_address: Mapping[str, str]
     in_body: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameters(self) -> Mapping[str, str]:
@@ -39,9 +40,10 @@ class ScriptedPrometheus:
     answer: Callable[[Asked], Any] | None = None
     gives_up_on: Callable[[Asked], bool] = lambda _: False
     clock_ahead_s: float = 0.0
+    leads_to: str = ""
 
     def says(self, status: int, document: Any) -> None:
-        """Add an answer to the script."""
+        """Add an answer to the script: JSON, or bytes as they are."""
         self.script.append((status, document if isinstance(document, bytes) else json.dumps(document).encode()))
 
     def gives(self, *series: tuple[Mapping[str, str], list[tuple[float, str]]]) -> None:
@@ -82,12 +84,15 @@ def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]
 
         def answer(self, body: str) -> None:
             parts = urlsplit(self.path)
-            asked = Asked(self.command, parts.path, _flat(parts.query), _flat(body))
+            asked = Asked(self.command, parts.path, _flat(parts.query), _flat(body), dict(self.headers))
+            if double.leads_to:
+                double.asked.append(asked)
+                return self.send(302, b"", "text/plain", Location=f"{double.leads_to}{self.path}")
             if double.until_released is not None:
                 double.asked.append(asked)
                 double.until_released.wait(30)
-                return
-            self.send(*double.next_answer(asked), "application/json")
+                return None
+            return self.send(*double.next_answer(asked), "application/json")
 
     with _serving(port, Handler):
         try:
@@ -174,9 +179,10 @@ class _Quiet(BaseHTTPRequestHandler):
     def answer(self, body: str) -> None:
         raise NotImplementedError
 
-    def send(self, status: int, body: bytes, kind: str) -> None:
+    def send(self, status: int, body: bytes, kind: str, **headers: str) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        for name, value in {"Content-Type": kind, **headers}.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
