@@ -1,9 +1,10 @@
 """The Celery application: broker, safety settings and the clock's schedule."""
 
 import os
+import sys
 from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 from kombu.transport import redis
 
 from controlplane import env
@@ -49,6 +50,8 @@ app.conf.update(
         "interval_step": 0,
         "interval_max": 0,
     },
+    # Celery would close the database's connections after each task, and a new one costs PostgreSQL more than the task.
+    CELERY_DB_REUSE_MAX=sys.maxsize,
     timezone="UTC",
     beat_schedule={
         "observe": {
@@ -66,3 +69,14 @@ app.conf.update(
         "tidy": {"task": "conch.tidy", "schedule": 3_600, "options": {"expires": 600}},
     },
 )
+
+
+@signals.task_prerun.connect
+@signals.task_postrun.connect
+def _keep_good_connections(task: Any, **_: object) -> None:
+    """As Django does between two requests: what is too old or broken goes, what is kept is tried before it is used."""
+    if not task.request.is_eager:
+        # Settings are read once the application is there.
+        from django.db import close_old_connections  # noqa: PLC0415
+
+        close_old_connections()

@@ -27,6 +27,8 @@ K = DriftKind
 HEALABLE = frozenset({K.MISSING, K.WRONG_SET, K.FAILED, K.RESTARTED, K.WRONG_CONFIG})
 # It serves all the same.
 SERVING = frozenset({K.EXTRA, K.WRONG_CONFIG})
+# States that last as long as something goes on; of these alone it matters since when.
+BUSY = ("LOADING", "UNLOADING")
 # A load that is under way is nobody's alarm.
 PASSING = frozenset({K.LOADING})
 
@@ -43,7 +45,7 @@ class Desired:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One version as last seen: its state `since` when, and whether it has started anew without Conch.
+    """One version as last seen: its state, since when where it is BUSY, and whether it has started anew without Conch.
 
     `under` is the digest of the overlay that Conch loaded it under, empty where that is not known.
     """
@@ -119,7 +121,7 @@ def _kind(sight: Sight, wanted: Desired, *, has_extra: bool) -> DriftKind | None
     if sight.state == "READY":
         is_under_another = bool(sight.under and wanted.under) and sight.under != wanted.under
         return K.RESTARTED if sight.has_restarted else K.WRONG_CONFIG if is_under_another else None
-    if sight.state in ("LOADING", "UNLOADING"):
+    if sight.state in BUSY:
         return K.LOADING if sight.state == "LOADING" else K.MISSING
     if sight.state and sight.reason not in ("", "unloaded"):
         return K.FAILED
@@ -130,6 +132,6 @@ def _hanging(model: str, seen: Mapping[int, Sight], wanted: Desired, now: dateti
     """Loads and unloads that have gone on for longer than the model is given: only a restart ends them."""
     deadline = timedelta(seconds=wanted.load_deadline_s)
     for version, sight in sorted(seen.items()):
-        is_busy = sight.state in ("LOADING", "UNLOADING") and sight.since is not None
+        is_busy = sight.state in BUSY and sight.since is not None
         if is_busy and now is not None and sight.since is not None and now - sight.since > deadline:
             yield Difference(model, version, K.STUCK, f"{sight.state} for over {wanted.load_deadline_s} s")

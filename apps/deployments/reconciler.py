@@ -23,7 +23,7 @@ from apps.fleet.models import Server
 
 def reconcile(server_ids: Sequence[int], *, now: datetime) -> None:
     """One pass over these servers, right after they were asked what they serve."""
-    servers = list(fleet.servers(state="active").filter(pk__in=server_ids))
+    servers = list(fleet.servers_to_judge(server_ids))
     looks = look(servers, now=now)
     keep_drift(looks, now=now)
     tried, healing = tries(servers, now=now), self_healing(servers)

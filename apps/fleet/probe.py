@@ -14,6 +14,8 @@ from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServerInfo
 
 # How long a file system shared over a network may take to show the server a new directory.
 MARKER_PATIENCE_S = 3.0
+# A server that goes on answering is the same one: who it is, is asked this often only.
+SAME_FOR_S = 60.0
 # As long as a directory's name can be.
 NAME_CHARS = 255
 VERSION_CHARS = 64
@@ -108,7 +110,7 @@ class Stamps:
 def look(backend: ServingBackend, *, home: Home, stamps: Stamps | None = None) -> Sighting:
     """What the server serves now; the repository's time stamps tell whether a version is still hot."""
     stamps = stamps or Stamps()
-    info = backend.describe()
+    info = backend.describe(at_most_s_old=SAME_FOR_S)
     index = home.index(backend)
     is_ready = backend.is_server_ready()
     entries = tuple(_kept(entry) for entry in index if _can_be_kept(entry))

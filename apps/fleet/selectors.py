@@ -66,6 +66,17 @@ def servers_at_a_glance(*, environment: str = "") -> QuerySet[Server]:
     return found.only(*needed).order_by("environment__rank", "environment__name", "name")
 
 
+def servers_to_ask(server_ids: Collection[int]) -> QuerySet[Server]:
+    """Those of the servers that are active, with what a look at them is held against."""
+    return servers(state="active").filter(pk__in=server_ids).defer("finding")
+
+
+def servers_to_judge(server_ids: Collection[int]) -> QuerySet[Server]:
+    """Those of the servers that are active, without what they said of themselves: it is asked for every few seconds."""
+    said = ("counters", "asked", "extensions")
+    return servers_to_ask(server_ids).defer("finding", "labels", *(f"observation__{name}" for name in said))
+
+
 def servers_for_rollouts(environment: str) -> QuerySet[Server]:
     """The servers of an environment that rollouts reach: active, and not cordoned."""
     return servers(environment=environment, state="active").filter(cordoned_at=None)

@@ -130,8 +130,8 @@ class ServingBackend(Protocol):
     def close(self) -> None:
         """Give back the connections."""
 
-    def describe(self) -> ServerInfo:
-        """Who the server says it is."""
+    def describe(self, *, at_most_s_old: float = 0.0) -> ServerInfo:
+        """Who the server says it is; not asked again where it said so lately and has answered every call since."""
 
     def control_mode(self) -> ControlMode:
         """Whether the server takes loads and unloads; ControlRefused when it wants a key for them."""

@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -40,6 +43,24 @@ def test_a_warm_up_that_failed_says_why_for_each_server(transactional_db: None) 
     assert set(probes) == {"prod-1", "prod-2"}
     assert not any(probe.has_passed for probe in probes.values())
     assert "prod-2" in probes["prod-2"].message
+
+
+@pytest.mark.parametrize(("every_s", "apart_s"), [(10, [0.0, 0.25, 0.5]), (0.6, [0.0, 0.1, 0.2])])
+def test_a_large_fleet_is_observed_in_shards_one_after_another(
+    transactional_db: None, settings: Settings, every_s: float, apart_s: list[float]
+) -> None:
+    settings.CONCH = {**settings.CONCH, "observe_every_s": every_s}
+    rows = FleetRows()
+    rows.environment("prod")
+    for number in range(120):
+        rows.server(f"prod-{number}", "prod")
+
+    with transaction.atomic():
+        clock.observe_fleet()
+        sent = [cast("partial[None]", entry[1]).args for entry in connection.run_on_commit]
+
+    assert [round(after_s, 3) for _, after_s, *_ in sent] == apart_s
+    assert [len(asked["server_ids"]) for *_, asked in sent] == [50, 50, 20]
 
 
 @pytest.mark.live

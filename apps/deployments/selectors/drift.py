@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, F, Q, QuerySet, When
 
 from apps.common.names import SHADOW_SUFFIX, shadow_of
 from apps.deployments import plan
-from apps.deployments.drift import Desired, Difference, DriftKind, Seen, Sight, drift
+from apps.deployments.drift import BUSY, Desired, Difference, DriftKind, Seen, Sight, drift
 from apps.deployments.models import Drift, Placement, Rollout, Run
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN
@@ -46,8 +46,9 @@ def look(servers: Sequence[Server], *, now: datetime) -> list[Look]:
     moving, ended_at = _rollouts(servers)
     names = {model for placements in placed.values() for model in placements}
     seen = observed(names, servers)
+    wanted = {environment: _wanted(placements, moving, ended_at) for environment, placements in placed.items()}
     return [
-        _look(server, placed[server.environment_id], seen[server.pk], moving=moving, ended_at=ended_at, now=now)
+        _look(server, placed[server.environment_id], seen[server.pk], wanted.get(server.environment_id, {}), now)
         for server in servers
     ]
 
@@ -120,35 +121,55 @@ def observed(models: Iterable[str], servers: Sequence[Server]) -> Mapping[int, S
     """What was last seen of these models and their shadows, by server."""
     found: dict[int, dict[str, dict[int, Sight]]] = defaultdict(lambda: defaultdict(dict))
     names = [name for model in models for name in (model, shadow_of(model))]
-    rows = ObservedVersion.objects.filter(server__in=servers, model__in=names)
-    for server_id, model, version, state, reason, since, restarted_at, under in rows.values_list(
-        "server_id", "model", "version", "state", "reason", "since", "restarted_at", "loaded_under"
+    rows = ObservedVersion.objects.filter(server__in=servers, model__in=names).annotate(
+        # A time costs more to read than all the rest of a row, and only of these it says something.
+        busy_since=Case(When(state__in=BUSY, then=F("since"))),
+        has_restarted=Q(restarted_at__isnull=False),
+    )
+    for server_id, model, version, *sight in rows.values_list(
+        "server_id", "model", "version", "state", "reason", "busy_since", "has_restarted", "loaded_under"
     ):
-        found[server_id][model][version] = Sight(state, reason, since, restarted_at is not None, under)
+        found[server_id][model][version] = Sight(*sight)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What should be loaded of one model, for all servers of an environment; what is `moving` it, or did until then."""
+
+    desired: Desired
+    moving: Rollout | None
+    ended_at: datetime | None
+
+
+def _wanted(
+    placements: Mapping[str, Placement], moving: Mapping[int, Rollout], ended_at: Mapping[int, datetime]
+) -> Mapping[str, _Wanted]:
+    return {
+        model: _Wanted(desired_of(placement), moving.get(placement.pk), ended_at.get(placement.pk))
+        for model, placement in placements.items()
+    }
 
 
 def _look(
     server: Server,
     placements: Mapping[str, Placement],
     seen: Seen,
-    *,
-    moving: Mapping[int, Rollout],
-    ended_at: Mapping[int, datetime],
+    wanted: Mapping[str, _Wanted],
     now: datetime,
 ) -> Look:
     observation, seen_at = getattr(server, "observation", None), _seen_at(server)
-    mine = {model: moving[placement.pk] for model, placement in placements.items() if placement.pk in moving}
+    mine = {model: one.moving for model, one in wanted.items() if one.moving is not None}
     if seen_at is None:
         reason = observation.reason if observation else ""
         silent = (Difference("", 0, DriftKind.UNREACHABLE, reason),) if observation else ()
         return Look(server, placements, silent, frozenset({""}), mine)
     settled = {
-        model
-        for model, placement in placements.items()
-        if model not in mine and not (placement.pk in ended_at and ended_at[placement.pk] >= seen_at)
+        model: one.desired
+        for model, one in wanted.items()
+        if one.moving is None and (one.ended_at is None or one.ended_at < seen_at)
     }
-    differences = drift({model: desired_of(placements[model]) for model in settled}, seen, now=now)
+    differences = drift(settled, seen, now=now)
     return Look(server, placements, tuple(differences), frozenset({"", *settled}), mine)
 
 

@@ -19,13 +19,30 @@ from apps.fleet.models import Server
 NAMED = 5
 
 
-@transaction.atomic
 def keep_drift(looks: Sequence[Look], *, now: datetime) -> None:
-    """Open what is new and close what is gone, for the models that could be judged; of two workers one writes."""
+    """Open what is new and close what is gone, for the models that could be judged; of two workers one writes.
+
+    Mostly there is neither, and nothing is locked to learn that.
+    """
+    if any(_news(looks, now=now)):
+        _write(looks, now=now)
+
+
+@transaction.atomic
+def _write(looks: Sequence[Look], *, now: datetime) -> None:
     servers = {look.server.pk: look.server for look in looks}
     # Not stronger than needed: runs that begin meanwhile refer to these rows.
     list(Server.objects.select_for_update(no_key=True).filter(pk__in=servers).order_by("pk").values_list("pk"))
-    known = {(row.server_id, *_what(row)): row for row in open_rows(servers)}
+    began, ended = _news(looks, now=now)
+    Drift.objects.bulk_create(began)
+    Drift.objects.filter(pk__in=[row.pk for row in ended]).update(ended_at=now, next_try_at=None)
+    _tell("drift_began", began, servers)
+    _tell("drift_ended", ended, servers)
+
+
+def _news(looks: Sequence[Look], *, now: datetime) -> tuple[list[Drift], list[Drift]]:
+    """What is to be opened, and what is to be closed."""
+    known = {(row.server_id, *_what(row)): row for row in open_rows([look.server.pk for look in looks])}
     wanted = {(look.server.pk, *each.key): each.reason for look in looks for each in look.differences}
     wanted = {key: reason for key, reason in wanted.items() if key[-1] not in PASSING}
     began = [
@@ -35,10 +52,7 @@ def keep_drift(looks: Sequence[Look], *, now: datetime) -> None:
     ]
     judged = {look.server.pk: look.judged for look in looks}
     ended = [row for key, row in known.items() if key not in wanted and _owner(row) in judged[row.server_id]]
-    Drift.objects.bulk_create(began)
-    Drift.objects.filter(pk__in=[row.pk for row in ended]).update(ended_at=now, next_try_at=None)
-    _tell("drift_began", began, servers)
-    _tell("drift_ended", ended, servers)
+    return began, ended
 
 
 def _what(row: Drift) -> tuple[str, int, str]:

@@ -20,7 +20,6 @@ from apps.fleet.models import Observation, ObservedVersion, Server
 from apps.fleet.repositories import open_home
 from apps.fleet.services.rooms import Rooms
 from apps.fleet.services.sightings import Before, Known, keep_versions, touch
-from apps.fleet.states import ServerState
 from apps.serving.protocol import Readiness
 
 log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ def observe(
 
     `changing` names, by server, the models that Conch itself is loading there: their fresh start tells nothing.
     """
-    servers = list(selectors.servers(state=ServerState.ACTIVE).filter(pk__in=server_ids))
+    servers = list(selectors.servers_to_ask(server_ids))
     known, rooms = Known.of(servers, changing), Rooms()
     for outcomes in _sightings(servers, rooms, give_up_after_s):
         same = {server: outcome for server, outcome in outcomes if known.is_same(server, outcome)}

@@ -16,7 +16,7 @@ class Odd:
 
     lines: tuple[IndexEntry, ...]
 
-    def describe(self) -> ServerInfo:
+    def describe(self, *, at_most_s_old: float = 0.0) -> ServerInfo:
         return ServerInfo(name="odd", version="2", extensions=())
 
     def index(self) -> tuple[IndexEntry, ...]:

@@ -96,6 +96,21 @@ def test_a_server_comes_back_with_what_is_persisted_or_empty(server: SimulatedTr
     assert backend.describe().name == "triton"
 
 
+def test_what_a_server_said_of_itself_lately_holds_until_a_call_fails(server: SimulatedTriton) -> None:
+    backend = backend_of(server)
+    said = backend.describe()
+    server.kill()
+
+    before = backend.describe(at_most_s_old=60)
+    with pytest.raises(ServerUnreachable):
+        backend.is_live()
+
+    assert before == said
+    with pytest.raises(ServerUnreachable):
+        backend.describe(at_most_s_old=60)
+    server.start()
+
+
 def test_answers_and_load_times_can_be_laid_down_beside_the_version(server: SimulatedTriton) -> None:
     backend = backend_of(server)
     folder = python_model(server.repository, "golden", 1)

@@ -1,5 +1,6 @@
 """One Triton over gRPC. Over HTTP a load would hold up every client of the same event loop."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,13 +26,23 @@ class TritonBackend:
     def __init__(self, address: Address, timeout_s: float = 5) -> None:
         self.address = address
         self.timeout_s = timeout_s
+        # What it said of itself, and when by time.monotonic(); forgotten with the first call that fails.
+        self._said: tuple[ServerInfo, float] | None = None
 
     def close(self) -> None:
         """Give back this process's channel to the server; calls under way end first."""
         channels.release(self.address.grpc)
 
-    def describe(self) -> ServerInfo:
+    def describe(self, *, at_most_s_old: float = 0.0) -> ServerInfo:
         """Who the server says it is; NotAnInferenceServer when it is not a Triton."""
+        said = self._said
+        if said is not None and time.monotonic() - said[1] < at_most_s_old:
+            return said[0]
+        info = self._introduction()
+        self._said = info, time.monotonic()
+        return info
+
+    def _introduction(self) -> ServerInfo:
         try:
             info = answers.server_info(self._ask("get_server_metadata", doing="asking who it is"))
         except ControlPlaneError as error:
@@ -131,6 +142,7 @@ class TritonBackend:
         try:
             return self._call(call, *arguments, timeout_s=self.timeout_s)
         except InferenceServerException as error:
+            self._said = None
             raise faults.call_fault(error, server=self.address.name, doing=doing) from error
 
     def _control(self, call: str, model: str, *, doing: str, timeout_s: float, **more: Any) -> None:
