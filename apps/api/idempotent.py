@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from apps.access import idempotency
 from apps.api.auth import actor_of
-from apps.api.uploads import digest_of
+from apps.registry.arriving import digest_of
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"

@@ -35,14 +35,16 @@ class Disk:
         except OSError as error:
             raise self._fault(error, root, doing=doing, needed_bytes=needed_bytes) from error
 
-    def require_room(self, root: Path, needed_bytes: int) -> None:
-        """The owner's `full` unless `needed_bytes` and the reserve fit."""
+    def require_room(self, root: Path, needed_bytes: int, *, promised_bytes: int = 0) -> None:
+        """The owner's `full` unless `needed_bytes` and the reserve fit beside what is promised to others."""
         free = shutil.disk_usage(root).free
-        if free < needed_bytes + self.reserve_bytes:
+        if free < needed_bytes + promised_bytes + self.reserve_bytes:
+            promised = f", {promised_bytes:,} of them promised to what is on its way in" if promised_bytes else ""
             raise self.full(
-                f"{root}: {needed_bytes:,} bytes are needed and {free:,} are free",
+                f"{root}: {needed_bytes:,} bytes are needed and {free:,} are free{promised}",
                 needed_bytes=needed_bytes,
                 free_bytes=free,
+                promised_bytes=promised_bytes,
                 path=str(root),
             )
 

@@ -1,10 +1,8 @@
 """Changing the registry: models, versions, aliases."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -17,7 +15,7 @@ from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.registry import AliasForm, ChoiceForm, FetchForm, ModelForm, NumberForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
-from apps.registry.errors import UploadTooLarge
+from apps.registry.arriving import ReceivingHandler, as_upload, too_large
 
 VERSIONS = 200
 # Room for the other fields of a multipart body.
@@ -71,14 +69,13 @@ def upload_version(request: HttpRequest, name: str) -> HttpResponse:
         announced = int(request.headers.get("Content-Length") or 0)
         _require_small(announced)
         services.require_room(announced)
-        Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
+        request.upload_handlers = [ReceivingHandler(request, limit_bytes=services.largest_upload())]
     return _take_version(request, name)
 
 
 def _require_small(size_bytes: int) -> None:
-    limit_bytes = int(settings.CONCH["max_upload_bytes"])
-    if size_bytes > limit_bytes + FIELDS_BYTES:
-        raise UploadTooLarge(f"the upload has more than {limit_bytes:,} bytes", limit_bytes=limit_bytes)
+    if size_bytes > services.largest_upload() + FIELDS_BYTES:
+        raise too_large(services.largest_upload())
 
 
 @csrf_protect
@@ -92,7 +89,7 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
         version = services.add_version(
             actor(request),
             model=name,
-            upload=services.Upload(given["file"].name, given["file"].chunks(), given["file"].size),
+            upload=as_upload(given["file"]),
             number=given["number"],
             git_commit=given["git_commit"],
             notes=given["notes"],

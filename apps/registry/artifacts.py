@@ -20,6 +20,8 @@ INCOMING, STAGING, RECEIVING = "incoming", "staging", "receiving"
 LEFTOVER_AGE_S = 3_600
 SHELF_CHARS, DIGEST_CHARS = 2, 64
 SEALED_FILE_MODE = 0o444
+# Of st_blocks, whatever the file system's own are.
+BLOCK_BYTES = 512
 # The reserve is left for everybody else on the file system.
 STORE = Disk(full=StoreFull, broken=StoreBroken, reserve_bytes=16 << 20)
 faults, require_room = STORE.faults, STORE.require_room
@@ -133,25 +135,37 @@ def incoming(store: Path, name: str) -> Path:
     return store / INCOMING / name
 
 
-def receiving_bytes(store: Path) -> int:
-    """What forms that still come in have taken, each with all that it was announced with."""
+@dataclass(frozen=True, slots=True)
+class Receiving:
+    """Forms that still come in: what they were announced with, and how much of that is on the disk."""
+
+    announced_bytes: int = 0
+    written_bytes: int = 0
+
+
+def receiving(store: Path) -> Receiving:
+    """Each form's file has its whole length from the beginning, and blocks only where something came."""
     folder = store / RECEIVING
-    return sum(_size_of(entry) for entry in os.scandir(folder)) if folder.is_dir() else 0
+    found = [_stat(entry) for entry in os.scandir(folder)] if folder.is_dir() else []
+    there = [one for one in found if one is not None]
+    return Receiving(
+        announced_bytes=sum(one.st_size for one in there),
+        written_bytes=sum(min(one.st_size, one.st_blocks * BLOCK_BYTES) for one in there),
+    )
 
 
-def _size_of(entry: "os.DirEntry[str]") -> int:
+def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
     try:
-        return entry.stat(follow_symlinks=False).st_size
+        return entry.stat(follow_symlinks=False)
     except FileNotFoundError:
-        return 0
+        return None
 
 
-def make_incoming(store: Path, name: str, *, needed_bytes: int) -> None:
-    """An empty file for bytes that will come, where there is room for them."""
+def make_incoming(store: Path, name: str) -> None:
+    """An empty file for bytes that will come."""
     target = incoming(store, name)
-    with faults(store, doing="beginning an upload", needed_bytes=needed_bytes):
+    with faults(store, doing="beginning an upload"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        require_room(store, needed_bytes)
         target.touch(exist_ok=False)
         flush_directory(target.parent)
 

@@ -12,11 +12,11 @@ from apps.api.described import described
 from apps.api.doors import ApiView, asked
 from apps.api.idempotent import idempotent
 from apps.api.shapes.samples import SampleAddition, SampleCapture, SampleDetailShape, SampleFiles, SampleShape
-from apps.api.uploads import ReceivingHandler
 from apps.common.names import BadName
 from apps.deployments import services as deployments
 from apps.deployments.errors import NothingPlaced, NothingToSend, PlacementUnknown
 from apps.registry import errors, npz, selectors, services
+from apps.registry.arriving import ReceivingHandler
 
 ADDING = [BadName, errors.ModelUnknown, errors.SampleTaken, errors.SampleInvalid, errors.SampleMisfit]
 # Two files and the other fields.
@@ -63,7 +63,7 @@ class SampleFilesUpload(ApiView):
         media_type="multipart/form-data",
         gives=SampleDetailShape,
         status=201,
-        errors=ADDING,
+        errors=[*ADDING, errors.IncomingFull, errors.StoreFull],
     )
     @idempotent()
     def post(self, request: Request, name: str) -> Response:

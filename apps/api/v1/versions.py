@@ -24,7 +24,6 @@ from apps.api.shapes.versions import (
     VersionShape,
     VersionUpload,
 )
-from apps.api.uploads import ReceivingHandler, as_upload, too_large
 from apps.common.errors import IllegalTransition
 from apps.deployments import selectors as reports
 from apps.deployments import services as deployments
@@ -32,6 +31,7 @@ from apps.deployments.errors import VersionInUse, VersionNotArchived
 from apps.fleet import selectors as fleet
 from apps.fleet.errors import EnvironmentUnknown
 from apps.registry import errors, selectors, services
+from apps.registry.arriving import ReceivingHandler, as_upload, too_large
 from apps.registry.sources.errors import ReferenceInvalid, ReferenceNotAllowed
 
 # Room for the other fields of a multipart body.

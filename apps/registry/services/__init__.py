@@ -7,7 +7,7 @@ from apps.registry.services.choosing import choose_version, forget_unchosen, req
 from apps.registry.services.comparing import Blocks, received_blocks
 from apps.registry.services.discarding import discard_version, require_discardable
 from apps.registry.services.fetching import due_fetches, fetch_version
-from apps.registry.services.limits import largest_upload, require_room, require_small, upload_limit
+from apps.registry.services.limits import largest_upload, require_room, require_small, room_for, upload_limit
 from apps.registry.services.models import point_alias, register_model, remove_alias, update_model
 from apps.registry.services.numbering import number_upload, require_numbering
 from apps.registry.services.receiving import Checksum, Sending, append_upload, due_uploads, finish_upload
@@ -67,6 +67,7 @@ __all__ = [
     "require_numbering",
     "require_room",
     "require_small",
+    "room_for",
     "sweep_artifacts",
     "sweep_store",
     "sweep_uploads",

@@ -24,7 +24,7 @@ from apps.registry.errors import DigestWrong, FetchKeptDying, IncomingFull, Uplo
 from apps.registry.growing import Growing
 from apps.registry.models import Fetch, Version
 from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
-from apps.registry.services.limits import require_room
+from apps.registry.services.limits import allowance_for, require_disk
 from apps.registry.services.references import FETCH, policy
 from apps.registry.services.versions import CHECK, FILENAME_CHARS
 from apps.registry.sources import Opened, Position
@@ -99,8 +99,9 @@ def _reserve(fetch: Fetch, lease: Lease, size_bytes: int | None) -> None:
     """A share of what may be on its way in, once: as much as comes, or may come where the source does not say."""
     if not fetch.reserved_bytes:
         wanted = fetch.limit_bytes if size_bytes is None else size_bytes
-        require_room(wanted)
-        lease.renew(reserved_bytes=wanted)
+        with allowance_for(wanted):
+            require_disk(size_bytes or 0)
+            lease.renew(reserved_bytes=wanted)
         fetch.reserved_bytes = wanted
 
 
@@ -118,10 +119,9 @@ def _file(fetch: Fetch, lease: Lease, opened: Opened) -> Iterator[Growing]:
     path = artifacts.incoming(store, name)
     needed = max(0, (opened.size_bytes or 0) - opened.offset_bytes)
     with artifacts.faults(store, doing=f"receiving {fetch.version}", needed_bytes=needed):
-        if path.is_file():
-            artifacts.require_room(store, needed)
-        else:
-            artifacts.make_incoming(store, name, needed_bytes=needed)
+        require_disk(needed, beside=fetch)
+        if not path.is_file():
+            artifacts.make_incoming(store, name)
         with Growing(path, offset_bytes=opened.offset_bytes) as file:
             try:
                 yield file

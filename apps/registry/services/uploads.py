@@ -18,7 +18,7 @@ from apps.registry import artifacts, selectors
 from apps.registry.artifacts import Received
 from apps.registry.errors import ArtifactUnknown, FieldInvalid, UploadEmpty
 from apps.registry.models import Artifact, Model, Upload, Version
-from apps.registry.services.limits import require_place, require_small
+from apps.registry.services.limits import place_for, require_small
 from apps.registry.services.versions import Wanted, keep_version
 from apps.registry.states import UploadState
 
@@ -63,10 +63,15 @@ def begin_upload(
     require_small(actor, announced.size_bytes)
     if may_skip_bytes and not wanted.version_directory and _is_known(announced):
         return _finished_at_once(actor, owner, announced, wanted)
-    require_place(actor, announced.size_bytes)
     upload = upload_row(actor, owner, announced, wanted)
-    artifacts.make_incoming(selectors.store(), upload.key, needed_bytes=announced.size_bytes)
-    upload.save(force_insert=True)
+    # Before its row: a file without one is swept, a row without one could take no bytes.
+    artifacts.make_incoming(selectors.store(), upload.key)
+    try:
+        with place_for(actor, announced.size_bytes):
+            upload.save(force_insert=True)
+    except BaseException:
+        artifacts.drop_incoming(selectors.store(), upload.key)
+        raise
     return upload
 
 

@@ -15,9 +15,10 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from apps.access import services
-from apps.api.uploads import ReceivingHandler
 from apps.common.actor import COMMAND
 from apps.registry import artifacts
+from apps.registry.arriving import ReceivingHandler
+from apps.registry.errors import IncomingFull
 from apps.registry.models import Version
 from tests.apps.api import rows
 
@@ -106,11 +107,28 @@ def test_a_form_counts_from_its_first_byte_with_all_that_it_was_announced_with(
 
     handler.new_file("file", "x.zip", "application/zip", None)
     handler.receive_data_chunk(b"some", 0)
-    coming = artifacts.receiving_bytes(store)
+    coming = artifacts.receiving(store).announced_bytes
     file = handler.file_complete(4)
 
     assert file is not None
-    assert (coming, artifacts.receiving_bytes(store), file.read()) == (1_000, 4, b"some")
+    assert (coming, artifacts.receiving(store).announced_bytes, file.read()) == (1_000, 4, b"some")
+
+
+def test_of_two_forms_that_were_let_in_at_once_the_second_stops_at_its_first_byte(
+    store: Path, settings: LazySettings
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(store / "receiving")
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 1_500}
+    forms = [ReceivingHandler(HttpRequest(), limit_bytes=2_000) for _ in range(2)]
+    for form in forms:
+        form.handle_raw_input(None, {}, 1_000, b"")
+
+    forms[0].new_file("file", "x.zip", "application/zip", None)
+    with pytest.raises(IncomingFull, match="more than 1,500 bytes are too much: 2,000 are on their way"):
+        forms[1].new_file("file", "x.zip", "application/zip", None)
+
+    assert artifacts.receiving(store).announced_bytes == 1_000
+    assert artifacts.receiving(store).written_bytes == 0
 
 
 def test_an_upload_announced_too_large_is_refused_before_it_is_read(ci: Client) -> None:

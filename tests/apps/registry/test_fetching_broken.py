@@ -86,7 +86,7 @@ def test_what_came_before_it_broke_off_is_not_fetched_again(ask: Ask, site: Site
 
 def test_another_file_by_now_is_fetched_from_its_beginning(ask: Ask, site: Site) -> None:
     version = ask(site.file("/x", CONTENT, tag='"two"'))
-    artifacts.make_incoming(selectors.store(), version.incoming, needed_bytes=0)
+    artifacts.make_incoming(selectors.store(), version.incoming)
     artifacts.incoming(selectors.store(), version.incoming).write_bytes(b"y" * 200)
     Fetch.objects.update(received_bytes=200, mark='"one"', size_bytes=300)
 

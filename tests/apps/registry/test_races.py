@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.audit.models import Event
 from apps.common.actor import COMMAND
 from apps.common.errors import ControlPlaneError
 from apps.registry import services
 from apps.registry.models import Model, Upload, Version
+from tests.apps.registry.conftest import files_under
+from tests.apps.registry.sending import CONTENT, Begin
 from tests.factories.archives import good, upload, zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +62,22 @@ def test_the_same_model_registered_at_once_is_registered_once(store: Path) -> No
     told = at_once(lambda: services.register_model(COMMAND, name="demo"))
 
     assert (told, Model.objects.count()) == (["demo"] + ["model_taken"] * (AT_ONCE - 1), 1)
+
+
+def test_of_uploads_begun_at_once_no_more_are_promised_room_than_there_is(
+    begin: Begin, store: Path, settings: Settings
+) -> None:
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 2 * len(CONTENT) + 5}
+
+    told = at_once(begin)
+
+    assert (told[:-2], Upload.objects.count(), len(files_under(store))) == (["incoming_full"] * (AT_ONCE - 2), 2, 2)
+
+
+def test_one_sender_s_uploads_begun_at_once_are_no_more_than_it_may_have(begin: Begin, settings: Settings) -> None:
+    settings.CONCH = {**settings.CONCH, "max_unfinished_uploads": 3}
+
+    assert at_once(begin).count("too_many_uploads") == AT_ONCE - 3
 
 
 def test_a_check_delivered_to_several_workers_at_once_is_done_once(registered: str, store: Path) -> None:

@@ -215,3 +215,25 @@ def test_a_disk_that_fills_up_loses_nothing_that_came(begin: Begin, tmp_path: Pa
         finished = send(upload, content[upload.received_bytes :], at=upload.received_bytes)
         assert finished.version is not None
         assert finished.version.digest == hashlib.sha256(content).hexdigest()
+
+
+def test_what_is_promised_to_one_upload_is_promised_to_no_other(
+    ask: Ask, begin: Begin, root: Path, tmp_path: Path, settings: Settings
+) -> None:
+    content = bytes(5 << 20)
+    (root / "x.zip").write_bytes(content)
+    with small_disk(tmp_path / "small") as disk:
+        settings.CONCH = {**settings.CONCH, "artifacts_dir": disk, "max_upload_bytes": 1 << 30}
+        first = begin(content=content)
+        send(first, content[: 1 << 20])
+
+        with pytest.raises(StoreFull, match=r"5,242,880 bytes are needed and .* free, 4,194,304 of them promised"):
+            begin(content=content)
+        with pytest.raises(StoreFull):
+            services.require_room(len(content))
+        fetched = fetches.fetch(ask(f"{root}/x.zip"))
+        services.discard_upload(OPERATOR, first.key)
+        instead = begin(content=content)
+
+        assert (fetched.state, fetched.error["code"]) == ("fetching", "store_full")
+        assert (instead.state, sum(path.endswith(instead.key) for path in files_under(disk))) == ("receiving", 1)

@@ -1,4 +1,4 @@
-"""Receiving files: straight to disk, never past the limit, hashed on the way."""
+"""Files of a form on their way in: straight to disk, never past the limit, hashed on the way."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
 
+from apps.common.errors import ControlPlaneError
 from apps.common.hashing import Sha256
 from apps.registry.artifacts import STORE
 from apps.registry.errors import UploadTooLarge
-from apps.registry.services import Landed, Upload
+from apps.registry.services import Landed, Upload, room_for
 
 CHUNK_BYTES = 2**20
 
@@ -46,10 +47,19 @@ class ReceivingHandler(TemporaryFileUploadHandler):
         self._announced_bytes = content_length
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """Begin the next file, as large as it may become: so it counts among what is on its way in."""
+        """Begin the next file, as large as it may become: so it counts among what is on its way in.
+
+        Counted first and asked then: of two that do so at once, neither is promised what the other has.
+        """
         self._sha256 = Sha256()
         super().new_file(*args, **kwargs)
         self._cut(max(0, self._announced_bytes - self._received_bytes))
+        try:
+            with room_for(0):
+                pass
+        except ControlPlaneError:
+            self.upload_interrupted()
+            raise
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         """Write on, or stop at the limit."""
