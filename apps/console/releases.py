@@ -30,7 +30,8 @@ def releases(request: HttpRequest) -> HttpResponse:
 
 def release(request: HttpRequest, release_id: int) -> HttpResponse:
     """One release: its rollouts, filling up live."""
-    shown = release_detail(deployments.get_release(release_id))
+    found = deployments.get_release(release_id)
+    shown = release_detail(found, may_come_again=deployments.is_ban_left_open(found))
     part = Part("release", "deployments/_release.html", shown, is_moving=shown.is_moving, ended=shown.ended)
     return live_page(request, "deployments/release_detail.html", part, section="rollouts")
 
@@ -121,6 +122,7 @@ def roll_back_release(request: HttpRequest, release_id: int) -> HttpResponse:
         consequences=(
             f"Back together, on all servers at once: {listed(list(shown.models))}.",
             "What went live after this release is left alone. What goes back is held.",
+            "What has gone back already stays as it is; it is held and, if you say so, banned.",
         ),
         is_dangerous=True,
     )

@@ -75,12 +75,16 @@ def release_line(release: "Release") -> ReleaseLine:
     )
 
 
-def release_detail(release: "Release") -> ReleaseDetail:
-    """The page: each rollout of the release, what it was sent back with, and what can be done."""
+def release_detail(release: "Release", *, may_come_again: bool = False) -> ReleaseDetail:
+    """The page: each rollout of the release, what it was sent back with, and what can be done.
+
+    `may_come_again`: something of it has gone back and is not banned.
+    """
     state, shown = release_state(release), release_line(release)
     rollouts = [line(rollout) for rollout in release.rollouts.all() if rollout.kind == "promote"]
     moving = [one for one in release.rollouts.all() if one.kind == "promote" and not has_ended(one.state)]
     backs = [line(rollout) for rollout in release.rollouts.all() if rollout.kind != "promote"]
+    can_go_back = may_come_again or (state in ("moving", "succeeded") and not backs)
     is_moving = state in ("moving", "reverting") or any(one.chip.tone == "busy" for one in backs)
     return ReleaseDetail(
         line=shown,
@@ -92,7 +96,7 @@ def release_detail(release: "Release") -> ReleaseDetail:
         stands=next((words for one in moving if (words := stands(one))), ""),
         controls=_controls(release.pk, {one.state for one in moving}),
         abort_url=link("abort_release", release.pk) if state == "moving" and not release.decision else "",
-        back_url=link("roll_back_release", release.pk) if state in ("moving", "succeeded") and not backs else "",
+        back_url=link("roll_back_release", release.pk) if can_go_back else "",
         is_moving=is_moving,
         ended="" if is_moving else f"release {release.pk}: {shown.chip.label.strip('! >')}",
     )

@@ -53,6 +53,7 @@ from apps.deployments.selectors.releases import (
     barrier_waits_for,
     get_release,
     has_release_ended,
+    is_ban_left_open,
     release_state,
     releases,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "has_release_ended",
     "hot_servers",
     "in_service",
+    "is_ban_left_open",
     "judge",
     "judgements_of",
     "keep_of",

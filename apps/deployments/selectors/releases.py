@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from apps.deployments.errors import ReleaseUnknown
-from apps.deployments.models import Release, Rollout, Run, StepRun
+from apps.deployments.models import Ban, Release, Rollout, Run, StepRun
 from apps.deployments.selectors.ensembles import members_of
 from apps.deployments.selectors.rollouts import rollouts, with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunDirection, StepState
@@ -31,9 +31,52 @@ def get_release(release_id: int) -> Release:
     return found
 
 
+def parts_of(release: Release) -> list[Rollout]:
+    """The rollouts that came with it; not those that sent it back."""
+    return [rollout for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE]
+
+
+def live_parts(release: Release) -> list[Rollout]:
+    """Those that made live what still is, and that nothing of the release is taking back."""
+    going = _taken_back(release, *ACTIVE_ROLLOUT)
+    came = [one for one in parts_of(release) if one.state == RolloutState.SUCCEEDED and _is_live(one)]
+    return [one for one in came if one.placement_id not in going]
+
+
+def gone_back(release: Release) -> list[Rollout]:
+    """Those that turned round, or that a rollback of the release takes or took back; what they brought is not live."""
+    going, gone = _taken_back(release, *ACTIVE_ROLLOUT), _taken_back(release, RolloutState.SUCCEEDED)
+    turned = (RolloutState.ROLLED_BACK, RolloutState.FAILED)
+
+    def has_gone(part: Rollout) -> bool:
+        if part.state in turned or part.placement_id in gone:
+            return not _is_live(part)
+        return part.placement_id in going
+
+    return [one for one in parts_of(release) if one.state not in ACTIVE_ROLLOUT and has_gone(one)]
+
+
+def is_ban_left_open(release: Release) -> bool:
+    """Whether something of what goes back or went back may come again: cheap, for who decides what to offer."""
+    gone = [*gone_back(release), *(one for one in parts_of(release) if one.state == RolloutState.REVERTING)]
+    pairs = {(one.placement_id, one.to_version_id) for one in gone}
+    in_force = Ban.objects.filter(lifted_at=None, placement__in={one.placement_id for one in gone})
+    return bool(pairs - set(in_force.values_list("placement", "version")))
+
+
+def _is_live(part: Rollout) -> bool:
+    return part.placement.active_id == part.to_version_id
+
+
+def _taken_back(release: Release, *states: str) -> set[int]:
+    """The placements in which a rollback of the release is in one of these states."""
+    backs = [one for one in release.rollouts.all() if one.kind != RolloutKind.PROMOTE]
+    return {one.placement_id for one in backs if one.state in states}
+
+
 def release_state(release: Release) -> str:
     """moving, reverting, succeeded, rolled_back or failed; of the rollouts that came with it."""
-    states = {rollout.state for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE}
+    states = {rollout.state for rollout in parts_of(release)}
     if states & set(ACTIVE_ROLLOUT):
         return "reverting" if release.decision == BACK else "moving"
     if RolloutState.FAILED in states:

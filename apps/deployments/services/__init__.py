@@ -27,14 +27,8 @@ from apps.deployments.services.pausing import can_pause, pause_for_neighbours
 from apps.deployments.services.planning import plan_promotion
 from apps.deployments.services.planning_releases import plan_release
 from apps.deployments.services.policies import add_environment, change_policy, update_environment
-from apps.deployments.services.releases import (
-    abort_release,
-    approve_release,
-    begin_release,
-    pause_release,
-    resume_release,
-    roll_back_release,
-)
+from apps.deployments.services.releases import approve_release, begin_release, pause_release, resume_release
+from apps.deployments.services.releases_back import abort_release, roll_back_release
 from apps.deployments.services.requests import promote, retire_standby, unload
 from apps.deployments.services.retention import apply_retention, remove_version_bytes, require_removable
 from apps.deployments.services.retiring import retire_server

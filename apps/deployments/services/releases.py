@@ -1,4 +1,4 @@
-"""Releases: several models asked for, stopped and rolled back as one."""
+"""Releases: several models asked for as one, held up and let go on as one."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -9,16 +9,13 @@ from django.utils import timezone
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
-from apps.common.keeping import error_document
-from apps.deployments.errors import Aborted, ReleaseDecided, ReleaseInvalid, ReleaseNotLive, ReleaseStandsElsewhere
+from apps.deployments.errors import ReleaseInvalid, ReleaseStandsElsewhere
 from apps.deployments.models import Release, Rollout
-from apps.deployments.selectors.releases import GO, get_release
+from apps.deployments.selectors.releases import get_release
 from apps.deployments.services.conditions import require_reason
 from apps.deployments.services.controls import approve, pause, resume
-from apps.deployments.services.requests import promote, unload
-from apps.deployments.services.rolling_back import roll_back
-from apps.deployments.services.turning import rolled_back_of, stay_back, turn, turn_back
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
+from apps.deployments.services.requests import promote
+from apps.deployments.states import RolloutKind, RolloutState
 from apps.fleet import selectors as fleet
 
 MOST_ITEMS = 50
@@ -57,40 +54,8 @@ def begin_release(
                 skip=skip,
                 release=release,
             )
-        _record(actor, "begin_release", release, reason=reason, items=[dict(item) for item in items])
+        record_release(actor, "begin_release", release, reason=reason, items=[dict(item) for item in items])
     return get_release(release.pk)
-
-
-def abort_release(actor: Actor, *, release: int, reason: str) -> Release:
-    """Stop all of it and put back what was live before; nothing is held or banned."""
-    found = get_release(release)
-    require(actor, "abort", found.environment.name)
-    require_reason(reason, f"aborting {found}")
-    error = error_document(Aborted(f"{actor.name}: {reason}"))
-    with transaction.atomic():
-        for rollout in _stoppable(found):
-            turn(actor, rollout, reason=reason, verb="abort", error=error, now=timezone.now())
-        _turned(actor, found, "abort_release", reason)
-    return get_release(release)
-
-
-def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = True) -> Release:
-    """Send all of it back together: while it moves it turns round, afterwards every model goes back at once."""
-    found = get_release(release)
-    require(actor, "roll_back", found.environment.name)
-    require_reason(reason, f"rolling back {found}")
-    with transaction.atomic():
-        moving = [one for one in _parts(found) if one.state in ACTIVE_ROLLOUT]
-        if moving:
-            for rollout in _stoppable(found, is_rolling_back=True):
-                turn_back(actor, rollout, reason=reason, is_banning=ban)
-            for rollout in _parts(get_release(release)):
-                if rollout.state == RolloutState.ROLLED_BACK:
-                    stay_back(actor, rollout, reason=reason, is_banning=ban)
-        else:
-            _go_back(actor, found, reason=reason, is_banning=ban)
-        _turned(actor, found, "roll_back_release", reason)
-    return get_release(release)
 
 
 def approve_release(actor: Actor, *, release: int, reason: str) -> Release:
@@ -131,60 +96,8 @@ def _each(
             raise ReleaseStandsElsewhere(f"{found}: there is nothing to {verb}, its rollouts are {told}", states=told)
         for pk in fitting:
             control(actor, rollout=pk, reason=reason)
-        _record(actor, f"{verb}_release", found, reason=reason, rollouts=fitting)
+        record_release(actor, f"{verb}_release", found, reason=reason, rollouts=fitting)
     return get_release(release)
-
-
-def _go_back(actor: Actor, release: Release, *, reason: str, is_banning: bool) -> None:
-    """What the release brought and is still live goes; what came later is somebody else's."""
-    environment = release.environment.name
-    live = [one for one in _parts(release) if one.placement.active_id == one.to_version_id]
-    live = [one for one in live if one.state == RolloutState.SUCCEEDED]
-    if not live:
-        raise ReleaseNotLive(f"nothing of what {release} brought to {environment} is live")
-    begun = [_back(actor, one, environment, reason=reason, is_banning=is_banning) for one in live]
-    Rollout.objects.filter(pk__in=[one.pk for one in begun]).update(release=release)
-
-
-def _back(actor: Actor, rollout: Rollout, environment: str, *, reason: str, is_banning: bool) -> Rollout:
-    model = rollout.placement.model.name
-    if rollout.from_version is None:
-        return unload(actor, environment=environment, model=model, reason=reason, confirm=["hold"])
-    return roll_back(
-        actor,
-        environment=environment,
-        model=model,
-        to=rollout.from_version.number,
-        reason=reason,
-        confirm=["interface"],
-        ban=is_banning,
-    )
-
-
-def _parts(release: Release) -> list[Rollout]:
-    return [rollout for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE]
-
-
-def _stoppable(release: Release, *, is_rolling_back: bool = False) -> list[Rollout]:
-    """Those that can still be turned, locked: before the release, as whoever walks one of them does it.
-
-    What was only aborted can still be rolled back, which holds and bans. ReleaseDecided when the release has passed as
-    a whole, or goes back already.
-    """
-    locked = Rollout.objects.select_for_update().filter(release=release, state__in=ACTIVE_ROLLOUT)
-    states = dict(locked.order_by("pk").values_list("pk", "state"))
-    turned = {pk for pk, state in states.items() if state == RolloutState.REVERTING}
-    done = rolled_back_of(turned) if is_rolling_back else turned
-    going = [one for one in _parts(release) if one.pk in states.keys() - done]
-    decision = Release.objects.values_list("decision", flat=True).get(pk=release.pk)
-    if decision == GO or not going:
-        raise ReleaseDecided(f"{release} is decided: {decision or 'it has ended'}")
-    return going
-
-
-def _turned(actor: Actor, release: Release, verb: str, reason: str) -> None:
-    Release.objects.filter(pk=release.pk).update(turned_at=timezone.now(), turned_by=actor.name, turned_because=reason)
-    _record(actor, verb, release, reason=reason)
 
 
 def refuse_bad(items: Sequence[Mapping[str, Any]]) -> None:
@@ -197,7 +110,8 @@ def refuse_bad(items: Sequence[Mapping[str, Any]]) -> None:
         raise ReleaseInvalid(f"the release names {', '.join(twice)} more than once", field="items")
 
 
-def _record(actor: Actor, verb: str, release: Release, *, reason: str, **detail: Any) -> None:
+def record_release(actor: Actor, verb: str, release: Release, *, reason: str, **detail: Any) -> None:
+    """An event of the release, in the caller's transaction."""
     record(
         actor,
         verb,

@@ -16,7 +16,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Aborted, RolloutNotAbortable
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import are_same
+from apps.deployments.selectors.bans import are_same, ban_on
 from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.bans import ban_version
 from apps.deployments.services.holds import keep_held
@@ -52,18 +52,29 @@ def turn_back_by_gate(rollout: int, *, failed: ControlPlaneError) -> bool:
     return True
 
 
-def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) -> None:
-    """What went back by itself a moment ago is held and banned as if it were turned round now, once.
+def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) -> bool:
+    """What has gone back is held and banned as if it were turned round now; False where that is done already.
 
     In the caller's transaction. Where something has moved the placement since, what is live is not held.
     """
     placement, now = ended.placement, timezone.now()
-    if rolled_back_of([ended.pk]):
-        return
-    if not Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists():
+    is_new = is_banning and _lacks_ban(ended)
+    has_moved = Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists()
+    is_held = has_moved or bool(rolled_back_of([ended.pk])) or _is_banned(ended)
+    if is_held and not is_new:
+        return False
+    if not is_held:
         keep_held(actor, placement, reason=reason, now=now)
     _record(actor, "roll_back", ended, reason)
     _ban(actor, ended, placement, reason=reason, is_banning=is_banning, now=now)
+    return True
+
+
+def is_rolled_back(turned: Rollout, *, is_banning: bool) -> bool:
+    """Whether nothing is left to do of rolling it back: it is held since it turned round and, if asked for, banned."""
+    if turned.state != RolloutState.REVERTING or not rolled_back_of([turned.pk]):
+        return False
+    return not (is_banning and _lacks_ban(turned))
 
 
 def rolled_back_of(turned: Collection[int]) -> set[int]:
@@ -72,26 +83,37 @@ def rolled_back_of(turned: Collection[int]) -> set[int]:
     return set(held_since.values_list("pk", flat=True))
 
 
+def _lacks_ban(gone: Rollout) -> bool:
+    """Whether what it brought is other than what is there now, and may come again."""
+    bad, good = gone.to_version, gone.from_version
+    is_other = bad is not None and (good is None or not are_same(bad, good))
+    return is_other and not _is_banned(gone)
+
+
+def _is_banned(gone: Rollout) -> bool:
+    return gone.to_version is not None and ban_on(gone.placement, gone.to_version) is not None
+
+
 def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool, error: dict[str, Any]) -> Rollout:
     now = timezone.now()
     locked = Rollout.objects.select_for_update().get(pk=moving.pk)
     placement = Placement.objects.select_related("environment", "model").get(pk=moving.placement_id)
     if locked.state == RolloutState.REVERTING:
         moving.state = locked.state
-        if rolled_back_of([moving.pk]):
+        if is_rolled_back(moving, is_banning=is_banning):
             return moving
         _record(actor, "roll_back", moving, reason)
     else:
         turn(actor, moving, reason=reason, verb="roll_back", error=error, now=now)
-    keep_held(actor, placement, reason=reason, now=now)
+    if not rolled_back_of([moving.pk]):
+        keep_held(actor, placement, reason=reason, now=now)
     _ban(actor, moving, placement, reason=reason, is_banning=is_banning, now=now)
     return moving
 
 
 def _ban(actor: Actor, moving: Rollout, placement: Placement, *, reason: str, is_banning: bool, now: datetime) -> None:
-    bad, good = moving.to_version, moving.from_version
-    if is_banning and bad is not None and (good is None or not are_same(bad, good)):
-        ban_version(actor, placement, bad, reason=reason, rollout=moving, now=now)
+    if is_banning and moving.to_version is not None and _lacks_ban(moving):
+        ban_version(actor, placement, moving.to_version, reason=reason, rollout=moving, now=now)
 
 
 def turn(actor: Actor, moving: Rollout, *, reason: str, verb: str, error: dict[str, Any], now: datetime) -> None:

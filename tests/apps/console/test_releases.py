@@ -56,7 +56,9 @@ def test_stopping_it_takes_all_back(pair: FleetRows, operator: Client, verb: str
 
     operator.post(f"/releases/{release.pk}/{verb}/", {"reason": "errors", "ban": "on"})
 
+    page = operator.get(f"/releases/{release.pk}/").content.decode()
     assert "digits 1 → 2" in question
+    assert ("Roll back all…" in page) is (verb == "abort")
     assert {rollout.state for rollout in release.rollouts.all()} == {"reverting"}
     assert {rollout.placement.held_at is not None for rollout in release.rollouts.all()} == held
 

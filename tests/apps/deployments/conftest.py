@@ -16,3 +16,13 @@ def rows(transactional_db: None) -> FleetRows:
         made.version("digits", number)
     made.placed("digits", "prod", 1)
     return made
+
+
+@pytest.fixture
+def pair(rows: FleetRows) -> FleetRows:
+    """Two models with version 1 live and version 2 ready."""
+    rows.model("letters")
+    for number in (1, 2):
+        rows.version("letters", number)
+    rows.placed("letters", "prod", 1)
+    return rows
