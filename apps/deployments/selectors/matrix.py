@@ -42,11 +42,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Of all cells: those that are plainly right, what was seen at the others, where those go that are changing."""
+    """Of all cells: those that are plainly right, what was seen at the others, where those go that are changing.
+
+    `passed` have been changed already by a rollout that still moves others, or bakes.
+    """
 
     right: Set[tuple[int, str]]
     seen: Mapping[int, Seen]
     moving: Mapping[tuple[int, int], int | None]
+    passed: Mapping[tuple[int, int], int | None]
 
 
 def fleet_rows(models: list[Model], environments: list[Environment], servers: list[Server]) -> list[Row]:
@@ -56,8 +60,10 @@ def fleet_rows(models: list[Model], environments: list[Environment], servers: li
     there: dict[str, list[Server]] = {environment.name: [] for environment in environments}
     for server in servers:
         there[names_of[server.environment_id]].append(server)
-    right = _plainly_right(models, placed, there)
-    known = _Known(right, _seen_of_others(models, placed, there, right), _moving(models))
+    moving, passed = _moving(models)
+    named = {model.pk: model.name for model in models}
+    right = _plainly_right(models, placed, there) - {(server, named[model]) for server, model in passed}
+    known = _Known(right, _seen_of_others(models, placed, there, right), moving, passed)
     rows = []
     for model in models:
         mine = placed[model.pk]
@@ -82,8 +88,19 @@ def _cell(server: Server, model: Model, placement: Placement | None, known: _Kno
     if placement is None or (server.pk, model.name) in known.right:
         return Cell(server, "serving", active, standby)
     found = known.seen.get(server.pk, {})
+    if place in known.passed:
+        lacking = _lacking(model, known.passed[place], found)
+        state = "drift" if lacking else "changing"
+        return Cell(server, state, active, standby, going_to=known.passed[place], differences=lacking)
     differences = tuple(drift({model.name: desired_of(placement)}, found, now=timezone.now()))
     return Cell(server, "drift" if differences else "serving", active, standby, differences=differences)
+
+
+def _lacking(model: Model, brought: int | None, seen: Seen) -> tuple[Difference, ...]:
+    """What a server lacks of what a rollout that still moves has brought it; what it keeps beside is that rollout's."""
+    wanted = Desired(frozenset() if brought is None else frozenset({brought}), brought, model.load_deadline_s)
+    found = drift({model.name: wanted}, seen, now=timezone.now())
+    return tuple(one for one in found if one.version == brought)
 
 
 def _plainly_right(
@@ -153,16 +170,32 @@ def _placements(models: list[Model], environments: list[Environment]) -> Mapping
     return found
 
 
-def _moving(models: list[Model]) -> dict[tuple[int, int], int | None]:
-    """The version that a server's model is going to, where it is changing: numbers only, there may be a thousand."""
-    runs = Run.objects.filter(model__in=models, state=RunState.RUNNING, rollout__state__in=ACTIVE_ROLLOUT)
-    found = runs.exclude(direction=RunDirection.SETTLE).values_list(
-        "server_id", "model_id", "direction", "rollout__from_version__number", "rollout__to_version__number"
-    )
-    return {
-        (server, model): before if direction == RunDirection.REVERT else after
-        for server, model, direction, before, after in found
-    }
+def _moving(models: list[Model]) -> tuple[dict[tuple[int, int], int | None], dict[tuple[int, int], int | None]]:
+    """The version that a server's model is going to, where it is changing, and where it has gone there already.
+
+    Numbers only, there may be a thousand.
+    """
+    runs = Run.objects.filter(model__in=models, rollout__state__in=ACTIVE_ROLLOUT).order_by("pk")
+    runs = runs.filter(state__in=(RunState.RUNNING, RunState.SUCCEEDED)).exclude(direction=RunDirection.SETTLE)
+    moving: dict[tuple[int, int], int | None] = {}
+    passed: dict[tuple[int, int], int | None] = {}
+    for server, model, state, direction, before, after in runs.values_list(
+        "server_id",
+        "model_id",
+        "state",
+        "direction",
+        "rollout__from_version__number",
+        "rollout__to_version__number",
+    ):
+        is_back, place = direction == RunDirection.REVERT, (server, model)
+        if state == RunState.RUNNING:
+            moving[place] = before if is_back else after
+        elif is_back:
+            # It is where it was.
+            passed.pop(place, None)
+        elif before != after:
+            passed[place] = after
+    return moving, passed
 
 
 def moving_rollouts() -> list[Rollout]:
