@@ -142,6 +142,7 @@ def _layout(chart: Chart, window: Window, top: float, *, longest: int) -> dict[s
             "spikethickness": 1,
             "spikedash": "solid",
             "nticks": 6,
+            "tickangle": 0,
         },
         "yaxis": {
             **axis,

@@ -128,7 +128,7 @@ def promise(budget: Budget) -> PromiseShown:
     left = budget.left
     return PromiseShown(
         environment=budget.environment,
-        promise=f"errors up to {budget.limit:.3g} of all requests" if is_errors else f"p99 up to {budget.limit:g} ms",
+        promise=f"errors ≤ {100 * budget.limit:.3g} %" if is_errors else f"p99 ≤ {budget.limit:g} ms",
         left=("not known" if budget.remark else "no requests") if left is None else f"{max(left, -9.99):.0%}",
         tone="wait" if left is None else "bad" if left < 0 else "ok",
         burn=_burn(budget.burn),
@@ -146,7 +146,7 @@ def _bad(budget: Budget, over: str, *, is_errors: bool) -> str:
 def _burn(burn: float | None) -> str:
     if burn is None:
         return "no requests in the last hour"
-    return "nothing spent in the last hour" if burn == 0 else f"{shown(burn)} times as fast as allowed, last hour"
+    return "nothing in the last hour" if burn == 0 else f"{shown(burn)} times as fast as allowed, last hour"
 
 
 def _coverage(budget: Budget) -> str:
