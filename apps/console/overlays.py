@@ -112,8 +112,8 @@ def cost_of(effect: "Effect | None") -> str:
 
 def _left_out(servers: list[str]) -> str:
     return (
-        f"Left out: {listed(servers)}. What they run under stays until they start anew, "
-        "or the overlay is set again while they answer."
+        f"Left out: {listed(servers)}. They are brought to it by themselves once they answer, "
+        "unless a hold, a cordon or the policy (self_heal) says no."
     )
 
 

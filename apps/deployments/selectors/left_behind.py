@@ -1,4 +1,4 @@
-"""Servers on which a rollback left what it went away from: they were down, or did not follow."""
+"""Servers on which something that went back left what it went away from: they were down, or did not follow."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,10 +7,11 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
+from apps.common.actor import CLOCK
 from apps.deployments.models import Ban, Placement, PlacementChange, Rollout, Run
 from apps.deployments.selectors.bans import are_same
 from apps.deployments.selectors.rollouts import MOVES_NOTHING
-from apps.deployments.states import RolloutKind, RunDirection, RunState
+from apps.deployments.states import RolloutKind, RolloutState, RunDirection, RunState
 from apps.fleet.models import ObservedVersion, Server
 from apps.registry.models import Version
 
@@ -30,12 +31,12 @@ class _Sought:
 
 
 def left_behind() -> list[tuple[Placement, Server]]:
-    """Servers last seen with a version ready that is banned there, or that the last rollback did not take from them.
+    """Servers last seen with a version ready that is banned there, or that what went back did not take from them.
 
     Each with its placement; a few queries, whatever the fleet's size. Not while something moves there, and not on the
     word of a look that is older than the last change.
     """
-    wanted: Mapping[Key, _Sought] = {**dict(_rolled_back()), **dict(_banned())}
+    wanted: Mapping[Key, _Sought] = {**dict(_turned_round()), **dict(_rolled_back()), **dict(_banned())}
     if not wanted:
         return []
     seen = ObservedVersion.objects.filter(
@@ -93,6 +94,33 @@ def _rolled_back() -> Iterator[tuple[Key, _Sought]]:
             yield from ((_key(rollout.placement, number), sought) for number in gone_from[rollout.pk])
 
 
+def _turned_round() -> Iterator[tuple[Key, _Sought]]:
+    """What promotions that turned round had brought, on the servers that they did not put back."""
+    names, found = _not_put_back(), dict[Key, _Sought]()
+    turned = Rollout.objects.filter(pk__in=names).select_related(*_STANDS_ON, "to_version")
+    for rollout in _with_quiet(turned) if names else ():
+        if rollout.quiet_since is not None:
+            key = _key(rollout.placement, rollout.to_version.number)
+            before = found[key].servers if key in found else None
+            found[key] = _Sought(rollout.placement, rollout.quiet_since, names[rollout.pk] | (before or frozenset()))
+    yield from found.items()
+
+
+def _not_put_back() -> Mapping[int, frozenset[str]]:
+    """By rollout, the servers that are still to be put back.
+
+    Until what it brought is desired after all, or somebody has changed the server since.
+    """
+    failed = Rollout.objects.filter(kind=RolloutKind.PROMOTE, state=RolloutState.FAILED)
+    failed = failed.filter(placement__active__isnull=False)
+    failed = failed.exclude(to_version=F("placement__active")).exclude(to_version=F("placement__standby"))
+    later = Run.objects.filter(server=OuterRef("server"), model=OuterRef("model"), rollout__gt=OuterRef("rollout"))
+    later = later.filter(direction=RunDirection.FORWARD, state=RunState.SUCCEEDED)
+    changed = later.exclude(rollout__actor=CLOCK.name, rollout__actor_kind=CLOCK.kind)
+    reverts = Run.objects.filter(~Exists(changed), rollout__in=failed, direction=RunDirection.REVERT)
+    return _servers_by_rollout(reverts.exclude(state=RunState.SUCCEEDED))
+
+
 def _with_quiet(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Each with since when nothing moves in its placement; None while something does."""
     changed = Rollout.objects.filter(placement=OuterRef("placement")).order_by(F("finished_at").desc(nulls_first=True))
@@ -106,7 +134,11 @@ def _key(placement: Placement, number: int) -> Key:
 
 def _not_followed(rollouts: list[Rollout]) -> Mapping[int, frozenset[str]]:
     """By rollout, the servers that it did not bring there."""
-    runs = Run.objects.filter(rollout__in=rollouts, direction=RunDirection.FORWARD).exclude(state=RunState.SUCCEEDED)
+    runs = Run.objects.filter(rollout__in=rollouts, direction=RunDirection.FORWARD)
+    return _servers_by_rollout(runs.exclude(state=RunState.SUCCEEDED))
+
+
+def _servers_by_rollout(runs: QuerySet[Run]) -> Mapping[int, frozenset[str]]:
     found: dict[int, frozenset[str]] = {}
     for rollout_id, server in runs.values_list("rollout", "server__name"):
         found[rollout_id] = found.get(rollout_id, frozenset()) | {server}

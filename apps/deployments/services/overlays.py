@@ -86,7 +86,7 @@ def restore_overlay(
     """Go back to an overlay that was there before: to `number` (0: the version as it was uploaded), else the last.
 
     As a rollback goes: on all servers at once, unapproved, in a freeze too; a hold stays. A server that cannot be
-    reached is left out and named in the plan: it keeps what it runs under until it starts anew or is set again.
+    reached is left out and named in the plan: once it answers it is drift (`wrong_config`), and healed.
     """
     require(actor, "set_overlay", environment)
     require_reason(reason, f"putting back the configuration of {model} in {environment}")

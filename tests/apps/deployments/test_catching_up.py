@@ -1,16 +1,17 @@
 """Servers that come back with what was rolled back: which follow, and how often they are asked."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
-from apps.deployments import services
+from apps.deployments import selectors, services
 from apps.deployments.models import Ban, Rollout
 from apps.deployments.services.history import keep_done
 from apps.fleet.models import Observation, ObservedVersion, Server
 from tests.apps.deployments.test_bans import packed_anew
-from tests.apps.deployments.test_rolling_back import PROD, ended, live
+from tests.apps.deployments.test_rolling_back import PROD, ended, live, promote_first_server
 from tests.factories.fleets import FleetRows
 
 
@@ -98,6 +99,46 @@ def test_a_server_that_failed_to_go_back_follows_and_one_that_went_back_is_left_
 
     assert back_again(rows, "prod-1") == []
     assert back_again(rows, "prod-2") == ["prod-2"]
+
+
+def turned_round_without(rows: FleetRows, server: str, **how: Any) -> Rollout:
+    """A promotion of version 2 was turned round while the server that it had changed was down."""
+    moving = promote_first_server(rows)
+    Observation.objects.filter(server__name=server).update(is_reachable=False)
+    services.roll_back(COMMAND, **PROD, reason="clients are not ready", **how)
+    moving.runs.filter(direction="forward", state="running").update(state="cancelled")
+    services.advance_rollout(moving.pk, now=timezone.now())
+    unreachable = {"state": "failed", "error": {"code": "server_unreachable"}, "finished_at": timezone.now()}
+    moving.runs.filter(direction="revert").update(**unreachable)
+    services.advance_rollout(moving.pk, now=timezone.now())
+    rows.observed(server, "digits", 2)
+    return selectors.get_rollout(moving.pk)
+
+
+def test_a_server_that_was_down_while_a_promotion_was_turned_round_follows(rows: FleetRows) -> None:
+    turned = turned_round_without(rows, "prod-1", ban=False)
+
+    assert turned.state == "failed"
+    assert not Ban.objects.exists()
+    assert back_again(rows, "prod-1") == ["prod-1"]
+
+
+def test_what_was_turned_round_and_is_live_since_is_nothing_that_was_left_behind(rows: FleetRows) -> None:
+    turned_round_without(rows, "prod-1", ban=False)
+    back = {"is_reachable": True, "seen_at": timezone.now()}
+    Observation.objects.filter(server__name="prod-1").update(**back)
+    ended(services.promote(COMMAND, **PROD, version=2, confirm=["hold"], skip=["prod-1"]))
+
+    assert back_again(rows, "prod-1") == []
+
+
+def test_a_server_that_somebody_has_changed_since_is_left_alone(rows: FleetRows) -> None:
+    turned_round_without(rows, "prod-1", ban=False)
+    back = {"is_reachable": True, "seen_at": timezone.now()}
+    Observation.objects.filter(server__name="prod-1").update(**back)
+    ended(services.promote(COMMAND, **PROD, version=3, confirm=["hold"]))
+
+    assert back_again(rows, "prod-1") == []
 
 
 def test_what_went_live_again_since_is_nothing_that_was_left_behind(rows: FleetRows) -> None:
