@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from apps.console.door import Part, live_page
 from apps.console.ranges import board
@@ -51,7 +52,8 @@ def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     rows = Paginator(runs, shown_rollouts.ROWS).get_page(request.GET.get("page"))
     policy = deployments.rollout_policy(found)
     gates = gate_lines(found, policy, deployments.latest_judgements(found) if policy.gates else {})
-    shown = shown_rollouts.detail(found, list(rows), counts, gates)
+    left = deployments.estimate(found, counts, policy, now=timezone.now())
+    shown = shown_rollouts.detail(found, list(rows), counts, gates, left)
     return live_page(
         request,
         "deployments/rollout_detail.html",

@@ -17,16 +17,24 @@
     const rest = next && next[0] > 0 ? Math.floor((whole % size) / next[0]) : 0;
     return rest && first < 10 && unit !== "min" ? `${first} ${unit} ${rest} ${next[1]}` : `${first} ${unit}`;
   }
+  window.conchSpan = span;
   function relative(at, now) {
     const seconds = (now - at) / 1000;
     if (seconds < -1) return `in ${span(-seconds)}`;
     return seconds < 1 ? "now" : `${span(seconds)} ago`;
   }
+  function left(seconds) {
+    return seconds >= 1 ? `about ${span(seconds)} left` : "any moment";
+  }
+  function wordsOf(element, at, now) {
+    if (element.hasAttribute("data-since")) return span((now - at) / 1000);
+    return element.hasAttribute("data-left") ? left((at - now) / 1000) : relative(at, now);
+  }
   function tellTimes(within = document) {
     const now = Date.now();
-    for (const element of within.querySelectorAll("time[data-relative], time[data-since]")) {
+    for (const element of within.querySelectorAll("time[data-relative], time[data-since], time[data-left]")) {
       const at = Date.parse(element.dateTime);
-      const text = element.hasAttribute("data-since") ? span((now - at) / 1000) : relative(at, now);
+      const text = wordsOf(element, at, now);
       if (element.textContent !== text) element.textContent = text;
       if (!element.dataset.isLocal) {
         element.title = absolute.format(at);

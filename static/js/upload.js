@@ -12,6 +12,7 @@
   const drop = form.querySelector("[data-drop]");
   const buttons = [...form.querySelectorAll("button:not([data-cancel])")];
   const FIELDS = ["number", "version_directory", "git_commit", "notes"];
+  const PACE_MS = 20000;
   let running = null;
 
   const size = (bytes) => {
@@ -20,8 +21,26 @@
     return `${(bytes / 1024 ** power).toFixed(power ? 1 : 0)} ${units[power]}`;
   };
 
+  /* Of the last while, so that it follows the line; nothing before there is enough to tell. */
+  function pace() {
+    let seen = [];
+    return {
+      forget() { seen = []; },
+      left(sent, whole) {
+        const now = performance.now();
+        seen.push([now, sent]);
+        while (seen.length > 2 && now - seen[1][0] > PACE_MS) seen.shift();
+        const seconds = (now - seen[0][0]) / 1000;
+        const rate = seconds < 1 ? 0 : (sent - seen[0][1]) / seconds;
+        if (rate <= 0) return "time left not known yet";
+        return `${size(rate)}/s, about ${window.conchSpan(Math.ceil((whole - sent) / rate))} left`;
+      },
+    };
+  }
+
   function progress() {
-    let began = 0, from = 0, last = 0;
+    let last = 0;
+    const speed = pace();
     return ({ sent, compared, size: whole, waits_s: waits, why, anew }) => {
       if (anew) {
         found.textContent = anew;
@@ -33,19 +52,15 @@
         return;
       }
       if (waits) {
-        began = 0;
+        speed.forget();
         words.textContent = `${why} ${size(last)} are there; going on by itself in ${waits} s.`;
         return;
       }
-      if (!began) { began = performance.now(); from = sent; }
       last = sent;
-      const seconds = (performance.now() - began) / 1000;
-      const rate = (sent - from) / Math.max(seconds, 0.001);
-      const left = Math.ceil((whole - sent) / Math.max(rate, 1));
       bar.max = whole;
       bar.value = sent;
       words.textContent = sent < whole
-        ? `${size(sent)} of ${size(whole)}, ${size(rate)}/s, about ${left} s left`
+        ? `${size(sent)} of ${size(whole)}, ${speed.left(sent, whole)}`
         : `${size(whole)} sent, being received`;
     };
   }

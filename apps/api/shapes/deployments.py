@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, LinkField, Shape
+from apps.api.shapes.estimates import EstimateShape
 from apps.deployments import selectors
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 
@@ -182,12 +184,19 @@ class RolloutDetailShape(RolloutShape):
     policy = serializers.DictField(help_text="As it was when the rollout began.")
     skipped_gates = serializers.DictField()
     gates = serializers.SerializerMethodField()
+    estimate = serializers.SerializerMethodField()
     runs = RunShape(many=True)
 
     @extend_schema_field(JudgementShape(many=True))
     def get_gates(self, row: Any) -> list[dict[str, Any]]:
         """The newest judgement of each gate."""
         return list(JudgementShape(selectors.latest_judgements(row).values(), many=True).data)
+
+    @extend_schema_field(EstimateShape)
+    def get_estimate(self, row: Any) -> dict[str, Any]:
+        """When it will have gone forward everywhere, bakes included."""
+        counts, policy = selectors.counts_among(row.runs.all()), selectors.rollout_policy(row)
+        return dict(EstimateShape(selectors.estimate(row, counts, policy, now=timezone.now())).data)
 
 
 class RunRetry(Asked):

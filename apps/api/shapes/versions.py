@@ -1,13 +1,39 @@
 """Versions over the wire."""
 
+from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, JsonField, LinkField, Shape
+from apps.api.shapes.estimates import EstimateShape
+from apps.registry.estimating import all_here, rate_bytes_s
 from apps.serving.configuration import ConfigEffect
 
 STATES = ("fetching", "received", "checking", "choosing", "ready", "rejected", "archived", "removed")
+
+
+class ProgressShape(Shape):
+    """Bytes on their way in."""
+
+    received_bytes = serializers.IntegerField()
+    size_bytes = serializers.IntegerField(allow_null=True, help_text="Null: the source does not say.")
+    rate_bytes_s = serializers.FloatField(allow_null=True, help_text="So far, waiting for its turn included.")
+    estimate = EstimateShape()
+
+
+def progress_of(fetch: Any, *, began_at: datetime) -> dict[str, Any]:
+    """What is here of a fetch, how fast it comes, and how long that still takes."""
+    times = {"began_at": began_at, "moved_at": fetch.moved_at}
+    told = {
+        "received_bytes": fetch.received_bytes,
+        "size_bytes": fetch.size_bytes,
+        "rate_bytes_s": rate_bytes_s(fetch.received_bytes, **times),
+        "estimate": all_here(fetch.received_bytes, fetch.size_bytes, **times, now=timezone.now()),
+    }
+    return dict(ProgressShape(told).data)
 
 
 class VersionShape(Shape):
@@ -22,7 +48,7 @@ class VersionShape(Shape):
     source = serializers.CharField(  # type: ignore[assignment]  # DRF has a word of that name on every field
         help_text="From where it was fetched; empty when it was uploaded."
     )
-    progress = serializers.SerializerMethodField(help_text="While it is fetched: {received_bytes, size_bytes}.")
+    progress = serializers.SerializerMethodField(help_text="While it is fetched; else null.")
     backend = serializers.CharField()
     git_commit = serializers.CharField()
     notes = serializers.CharField()
@@ -40,10 +66,11 @@ class VersionShape(Shape):
     ready_at = serializers.DateTimeField(allow_null=True)
     url = LinkField("version", name="model.name", number="number")
 
-    def get_progress(self, row: Any) -> dict[str, int | None] | None:
+    @extend_schema_field(ProgressShape(allow_null=True))
+    def get_progress(self, row: Any) -> dict[str, Any] | None:
         """How many bytes are here, and how many there are, if that is known."""
         fetch = getattr(row, "fetch", None) if row.state == "fetching" else None
-        return {"received_bytes": fetch.received_bytes, "size_bytes": fetch.size_bytes} if fetch else None
+        return progress_of(fetch, began_at=row.created_at) if fetch else None
 
 
 class FileShape(Shape):

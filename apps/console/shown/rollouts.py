@@ -1,13 +1,15 @@
 """Rollouts as people see them: a line in a list, and the grid of servers and steps."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from apps.common.estimate import Estimate
 from apps.common.text import printable
 from apps.console.shown.gates import GateLine, gate_words
 from apps.console.shown.links import link
+from apps.console.shown.planned import planned
 from apps.console.shown.spread import Spread, number_in, part_name, spread
 from apps.console.shown.state import KINDS, ROLLOUT, RUN, STEP, Chip, Problem, chip, problem
 from apps.console.shown.steps import said
@@ -99,6 +101,7 @@ class Detail:
     finished_at: datetime | None
     is_moving: bool
     ended: str
+    left: Estimate
 
 
 def number_of(version: "Version | None") -> str:
@@ -174,7 +177,11 @@ def _progress(rollout: "Rollout") -> tuple[int, int]:
 
 
 def detail(
-    rollout: "Rollout", runs: Sequence["Run"], counts: Sequence[RunCount], gates: tuple[GateLine, ...] = ()
+    rollout: "Rollout",
+    runs: Sequence["Run"],
+    counts: Sequence[RunCount],
+    gates: tuple[GateLine, ...],
+    left: Estimate,
 ) -> Detail:
     """The grid of servers and steps; `runs` come with their steps, and are some of many where `counts` say so."""
     steps = _columns(runs)
@@ -188,7 +195,7 @@ def detail(
         spread=spread(counts, is_in_waves=is_in_waves) if is_folded(counts) else (),
         total=total,
         problem=problem(rollout.error),
-        plan=tuple(_plan(rollout.plan, rollout.kind)),
+        plan=tuple(planned(rollout.plan, rollout.kind)),
         restored=_restored(rollout),
         turned=_turned(rollout),
         gates=gates,
@@ -197,6 +204,7 @@ def detail(
         finished_at=rollout.finished_at,
         is_moving=is_moving,
         ended="" if is_moving else shown.sentence,
+        left=left,
     )
 
 
@@ -260,33 +268,6 @@ def _cell(step: "StepRun") -> StepCell:
         problem=problem(step.error),
         calls=step.calls,
     )
-
-
-def _plan(plan: Mapping[str, Any], kind: str) -> Iterable[str]:
-    hot, servers = plan.get("hot"), plan.get("servers")
-    if isinstance(servers, list):
-        yield f"{len(servers)} server{'' if len(servers) == 1 else 's'}: {', '.join(map(str, servers[:12]))}"
-    if kind == "reconfigure":
-        yield from _reconfiguring(plan)
-    if kind == "rollback" and isinstance(hot, list) and isinstance(servers, list):
-        yield "hot on every server" if len(hot) == len(servers) else f"hot on {len(hot)} of {len(servers)} servers"
-    if plan.get("no_shadow"):
-        yield printable(str(plan["no_shadow"]), limit=SAID_CHARS)
-    left_out = plan.get("left_out")
-    if isinstance(left_out, list) and left_out:
-        yield f"left out: {', '.join(map(str, left_out[:12]))}"
-    stays = plan.get("stays_loaded")
-    if isinstance(stays, list) and stays:
-        yield f"stays loaded: {', '.join(map(str, stays[:12]))}"
-    for word in plan.get("confirmed", ()):
-        yield f"confirmed: {word}"
-
-
-def _reconfiguring(plan: Mapping[str, Any]) -> Iterable[str]:
-    beside = "beside the old instances" if plan.get("no_shadow") else "tried aside, then beside the old instances"
-    yield "in place: nothing starts again" if plan.get("hot") else beside
-    if plan.get("at_once"):
-        yield "goes back: on every server at once, unapproved"
 
 
 def _seconds(began: datetime | None, ended: datetime | None) -> float | None:

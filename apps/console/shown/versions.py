@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.utils import timezone
+
+from apps.common.estimate import Estimate
 from apps.common.text import KEPT_CHARS, SHOWN_CHARS, printable
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import back_url
 from apps.console.shown.state import STEP, VERSION, Chip, Problem, chip, problem
 from apps.console.shown.steps import golden, latencies
 from apps.console.shown.words import count
+from apps.registry.estimating import all_here, rate_bytes_s
 
 if TYPE_CHECKING:
     from apps.deployments.models import Ban, Placement, Rollout, StepRun
@@ -68,6 +72,8 @@ class VersionPage:
     source: str
     received_bytes: int | None
     expected_bytes: int | None
+    rate_bytes_s: int | None
+    left: Estimate
     choices: tuple[str, ...]
     choose_until: datetime | None
     config_text: str
@@ -84,6 +90,7 @@ class VersionPage:
     more_shadows: tuple[tuple[str, str], ...]
     is_served: bool
     is_moving: bool
+    is_checking: bool
     ended: str
     ways_back: tuple[tuple[str, str], ...]
 
@@ -165,6 +172,7 @@ def version_page(
         source=printable(version.source, limit=SHOWN_CHARS),
         received_bytes=fetch.received_bytes if fetch else None,
         expected_bytes=fetch.size_bytes if fetch else None,
+        **_pace(version),
         choices=tuple(version.choices),
         choose_until=version.choose_until,
         config_text=printable(version.config_text, limit=KEPT_CHARS),
@@ -181,9 +189,21 @@ def version_page(
         more_shadows=tuple(_more(shadows)),
         is_served=is_served,
         is_moving=is_moving,
+        is_checking=version.state == "checking",
         ended="" if is_moving else f"{version.model.name} version {version.number}: {version.state}",
         ways_back=tuple(dict(_ways_back(rollouts)).items()),
     )
+
+
+def _pace(version: "Version") -> dict[str, Any]:
+    """How fast its bytes come and when all are here."""
+    fetch = getattr(version, "fetch", None) if version.state == "fetching" else None
+    if fetch is None:
+        return {"rate_bytes_s": None, "left": Estimate()}
+    times = {"began_at": version.created_at, "moved_at": fetch.moved_at}
+    rate = rate_bytes_s(fetch.received_bytes, **times)
+    left = all_here(fetch.received_bytes, fetch.size_bytes, **times, now=timezone.now())
+    return {"rate_bytes_s": None if rate is None else round(rate), "left": left}
 
 
 def _ways_back(rollouts: Iterable["Rollout"]) -> Iterable[tuple[str, str]]:

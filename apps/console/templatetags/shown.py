@@ -72,6 +72,13 @@ def since(at: datetime | None) -> str | SafeString:
     return _time(at, "data-since", span((timezone.now() - at).total_seconds()))
 
 
+@register.filter
+def left(at: datetime) -> SafeString:
+    """How long something still takes, in all likelihood; the page's script counts down, and not below nothing."""
+    seconds = (at - timezone.now()).total_seconds()
+    return _time(at, "data-left", f"about {span(seconds)} left" if seconds >= 1 else "any moment")
+
+
 def _time(at: datetime, how: str, text: str) -> SafeString:
     utc = at.astimezone(UTC)
     return format_html(

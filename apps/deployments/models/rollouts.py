@@ -71,8 +71,8 @@ class Overlay(models.Model):
 class Rollout(models.Model):
     """One change of a placement, from -> to, over its environment's servers.
 
-    `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]}, and
-    "at_once" where it goes back and so takes no waves.
+    `plan` is what was decided when it was asked for: {"hot": servers, "confirmed": [...], "servers": [...]},
+    "at_once" where it goes back and so takes no waves, "each_s" where it is known what a server will take.
     `policy` is the environment's policy as it was then; empty in rollouts of a release that had none.
     `wave` counts from 0; `baking_since` is when its last server was done; `judge_at` when gates are due.
     `skipped_gates` maps a gate to who skipped it and why.

@@ -17,6 +17,7 @@ from apps.deployments.selectors.drift import (
     told_drift,
 )
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, members_left
+from apps.deployments.selectors.estimates import estimate
 from apps.deployments.selectors.history import change_moments, change_of, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
@@ -63,6 +64,7 @@ from apps.deployments.selectors.rollouts import (
     RunCount,
     active_rollout,
     changed_servers,
+    counts_among,
     due_rollouts,
     due_runs,
     expired_standbys,
@@ -125,6 +127,7 @@ __all__ = [
     "change_of",
     "changed_servers",
     "changing_models",
+    "counts_among",
     "default_target",
     "desired_versions",
     "document_of",
@@ -135,6 +138,7 @@ __all__ = [
     "due_runs",
     "effect",
     "ensembles_on",
+    "estimate",
     "expectations",
     "expired_standbys",
     "failed_servers",

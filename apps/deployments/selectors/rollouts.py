@@ -1,10 +1,10 @@
 """Rollouts, read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
+from django.db.models import Avg, Case, Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.common.due import is_due, is_free
@@ -21,12 +21,14 @@ TROUBLE = (RunState.FAILED, RunState.RUNNING, RunState.CANCELLED)
 
 @dataclass(frozen=True, slots=True)
 class RunCount:
-    """So many runs of one rollout are alike in these."""
+    """So many runs of one rollout are alike in these; `mean_s` is what those that ended took."""
 
     direction: str
     wave: int
     state: str
     number: int
+    mean_s: float | None = None
+    last_began_at: datetime | None = None
 
 
 def rollouts(
@@ -97,7 +99,26 @@ def _by(order: Sequence[str], field: str) -> Case:
 def run_counts(rollout: Rollout) -> list[RunCount]:
     """How many runs of each direction and wave are in each state: one query, whatever the size of the fleet."""
     found = rollout.runs.order_by("direction", "wave", "state").values_list("direction", "wave", "state")
-    return [RunCount(*row) for row in found.annotate(number=Count("pk"))]
+    took = Avg(F("finished_at") - F("started_at"))
+    rows = found.annotate(number=Count("pk"), took=took, last_began_at=Max("started_at"))
+    return [
+        RunCount(direction, wave, state, number, took and took.total_seconds(), last_began_at)
+        for direction, wave, state, number, took, last_began_at in rows
+    ]
+
+
+def counts_among(runs: Iterable[Run]) -> list[RunCount]:
+    """As `run_counts`, from runs that were read already."""
+    alike: dict[tuple[str, int, str], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.direction, run.wave, run.state), []).append(run)
+    return [_counted_run(key, those) for key, those in sorted(alike.items())]
+
+
+def _counted_run(key: tuple[str, int, str], runs: Sequence[Run]) -> RunCount:
+    began = [run.started_at for run in runs if run.started_at]
+    took = [(run.finished_at - run.started_at).total_seconds() for run in runs if run.started_at and run.finished_at]
+    return RunCount(*key, len(runs), sum(took) / len(took) if took else None, max(began, default=None))
 
 
 def failed_servers(rollout: Rollout) -> list[str]:

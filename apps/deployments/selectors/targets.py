@@ -133,10 +133,10 @@ def _target(placement: Placement, version: Version) -> Target:
         return Target(version, is_hot=True, why="still loaded on every server", expected_s=None)
     there = len(servers) - len(cold)
     where = "no server" if not there else f"{there} of {len(servers)} servers"
-    return Target(version, is_hot=False, why=f"still loaded on {where}", expected_s=_last_seconds(version))
+    return Target(version, is_hot=False, why=f"still loaded on {where}", expected_s=last_seconds(version))
 
 
-def _last_seconds(version: Version) -> float | None:
+def last_seconds(version: Version) -> float | None:
     """Seconds from the start of the last good live load to its end of verification."""
     steps = StepRun.objects.filter(
         run__rollout__to_version=version, name__in=("load", "await_ready", "verify"), state=StepState.SUCCEEDED

@@ -16,6 +16,7 @@ from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive, 
 from apps.deployments.models import Overlay, Placement, Release, Rollout, Run
 from apps.deployments.policy import Approval, Policy, wave_of
 from apps.deployments.selectors.ensembles import ensembles_on, members_left, members_of
+from apps.deployments.selectors.estimates import expected_run_s
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.selectors.targets import hot_servers, is_proven_under
@@ -89,6 +90,7 @@ def begin(
                 kind, to, wanted, policy, coming=release.items if release else {}, is_going_back=is_going_back
             ),
             "waves": list(waves),
+            **_expected(kind, placement, to, is_hot=kind != RolloutKind.PROMOTE and len(hot) == len(servers)),
         },
         policy=row.document,
         policy_number=row.number,
@@ -230,6 +232,12 @@ def without_shadow(
     if (is_going_back or policy.shadow.when == "unproven") and is_proven_under(to, overlay):
         return {"no_shadow": "not tried aside: these bytes and this configuration have passed before"}
     return {}
+
+
+def _expected(kind: str, placement: Placement, to: Version | None, *, is_hot: bool) -> dict[str, float]:
+    """{"each_s": seconds} that a server will take, where such a change was seen before."""
+    each_s = expected_run_s(kind, placement.model, to, is_hot=is_hot)
+    return {} if each_s is None else {"each_s": each_s}
 
 
 def _wake(rollout: Rollout, runs: list[Run]) -> None:

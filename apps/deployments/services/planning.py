@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from django.db.models import Avg, F
 from django.utils import timezone
 
 from apps.access.services import require
@@ -14,9 +13,10 @@ from apps.common.actor import Actor
 from apps.common.errors import ControlPlaneError
 from apps.deployments import plan
 from apps.deployments.memory import Fit
-from apps.deployments.models import Placement, Run
+from apps.deployments.models import Placement
 from apps.deployments.policy import Approval, Policy, wave_of
 from apps.deployments.selectors.ensembles import ensembles_on
+from apps.deployments.selectors.estimates import mean_run_s
 from apps.deployments.selectors.memory import Room, rooms
 from apps.deployments.selectors.placements import placements
 from apps.deployments.selectors.policies import policy_row
@@ -24,15 +24,13 @@ from apps.deployments.selectors.targets import do_stand_beside, hot_servers
 from apps.deployments.services.beginning import without_shadow
 from apps.deployments.services.conditions import ready_version, refuse_if_moving
 from apps.deployments.services.obstacles import Check, promotion_checks, refusals
-from apps.deployments.states import RolloutKind, RunDirection, RunState
+from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Server
 from apps.metrics.gates import Against, Gate
 from apps.registry import selectors as registry
 from apps.registry.models import Model, Version
 
-# Runs whose mean time is what the next one is expected to take.
-RUNS_SEEN = 20
 # Who asked for a version within this time may ask for it again.
 LATELY = timedelta(hours=1)
 
@@ -146,7 +144,7 @@ def plan_promotion(
     # A release goes to all servers at once.
     sizes = (len(servers),) if together else policy.wave_sizes(len(servers))
     parallel = max(len(servers), 1) if together else policy.parallel
-    each_s = _mean_run_s(wanted.model)
+    each_s = mean_run_s(wanted.model, kind=RolloutKind.PROMOTE)
     placement = placed or Placement(environment=home, model=wanted.model)
     old = placement.active
     no_shadow = without_shadow(RolloutKind.PROMOTE, wanted, placement.overlay, policy, coming=together)
@@ -246,16 +244,6 @@ def _asked(server: Server, model: str, dropped: set[int], loaded: set[int]) -> I
         at = fleet.asked_at(server, model=model, version=version)
         if at is not None and timezone.now() - at < LATELY:
             yield Asked(version, at, by_number=version < max(loaded))
-
-
-def _mean_run_s(model: Model) -> float | None:
-    """What a server took in this model's last promotions, from its first step to its last."""
-    runs = Run.objects.filter(
-        model=model, rollout__kind=RolloutKind.PROMOTE, direction=RunDirection.FORWARD, state=RunState.SUCCEEDED
-    )
-    last = list(runs.order_by("-pk").values_list("pk", flat=True)[:RUNS_SEEN])
-    took = Run.objects.filter(pk__in=last).aggregate(mean=Avg(F("finished_at") - F("started_at")))["mean"]
-    return None if took is None else round(took.total_seconds(), 1)
 
 
 def _total_s(policy: Policy, sizes: tuple[int, ...], parallel: int, each_s: float | None) -> float | None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.access.models import Grant
 from apps.deployments.models import Ban, Placement, PlacementChange, Probe, Release, Rollout, Run, StepRun
 from apps.deployments.plan import config_digest
+from apps.deployments.policy import Policy
 from apps.deployments.states import RolloutState, RunState, StepState
 from apps.fleet.models import Environment, Observation, ObservedVersion, Repository, Server
 from apps.fleet.states import ServerState
@@ -72,7 +73,14 @@ def placement(of: str = "digits", *, where: str = "prod", active: Version | None
 def rollout(where: Placement, *, to: Version, state: str = RolloutState.SUCCEEDED, servers: int = 1) -> Rollout:
     now = timezone.now()
     made = Rollout.objects.create(
-        placement=where, kind="promote", state=state, to_version=to, actor="alice", actor_kind="user", started_at=now
+        placement=where,
+        kind="promote",
+        state=state,
+        to_version=to,
+        actor="alice",
+        actor_kind="user",
+        started_at=now,
+        policy=Policy().document(),
     )
     for position in range(servers):
         run = Run.objects.create(

@@ -41,7 +41,12 @@ def test_a_reference_begins_a_version_that_tells_its_progress(ci: Client, file: 
     told = answer.json()
     assert (answer.status_code, answer["Location"]) == (202, told["url"])
     assert (told["number"], told["state"], told["source"]) == (5, "fetching", str(file))
-    assert told["progress"] == {"received_bytes": 0, "size_bytes": None}
+    assert told["progress"] == {
+        "received_bytes": 0,
+        "size_bytes": None,
+        "rate_bytes_s": None,
+        "estimate": {"left_s": None, "ends_at": None, "why": "nothing has come yet"},
+    }
 
 
 def test_it_is_ready_in_the_end(ci: Client, file: Path) -> None:
@@ -113,4 +118,4 @@ def test_the_console_does_the_same_and_shows_how_far_it_is(person: Any, file: Pa
     assert refused.status_code == 403
     assert "CONCH_FETCH_ROOTS" in refused.content.decode()
     assert answer["Location"] == "/models/demo/versions/1/"
-    assert f'Fetching from <span class="name">{file}</span>: 0 B' in page
+    assert f'Fetching from <span class="name">{file}</span>: 0 B, time left not known: nothing has come yet.' in page

@@ -37,6 +37,11 @@ def test_a_promotion_is_accepted_and_can_be_followed(ci: Client) -> None:
     assert (told["state"], told["kind"], told["to_version"], told["from_version"]) == ("queued", "promote", 1, None)
     assert [run["server"] for run in told["runs"]] == ["t1", "t2"]
     assert (told["reason"], told["actor"], told["has_ended"]) == ("nightly build", "ci", False)
+    assert told["estimate"] == {
+        "left_s": None,
+        "ends_at": None,
+        "why": "no such change of this model was seen before",
+    }
 
 
 def test_a_second_promotion_is_told_which_one_is_moving(ci: Client) -> None:
