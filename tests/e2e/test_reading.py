@@ -109,7 +109,7 @@ def test_an_upload_shows_its_bytes_and_leads_to_the_version(
 
     page.wait_for_url("**/models/digits/versions/4/")
     assert Version.objects.get(number=4).notes == "from the browser"
-    expect(page.locator("#live-version")).to_contain_text("Conch unpacks and checks it now")
+    expect(page.locator("#live-version")).to_contain_text("Step 1 of 2: it waits for a worker.")
 
 
 def test_a_refused_upload_says_why_and_keeps_the_form(rows: FleetRows, opened: Callable[..., Page]) -> None:
