@@ -140,6 +140,11 @@ def judge(
     return Fit.DROPS_STANDBY if does_fit(need, [bytes_free + gives for bytes_free in free]) else Fit.SHORT
 
 
+def together(needs: Sequence[Taken]) -> Taken:
+    """What versions take that are loaded at once, all of one kind of memory, as if on the same devices."""
+    return Taken(needs[0].kind, sum(one.bytes_each for one in needs), max(one.devices for one in needs))
+
+
 def does_fit(need: Taken, free: Sequence[int], *, times: int = 1) -> bool:
     """Whether the freest devices have room; on which of them a server puts a model is not known."""
     ranked = sorted(free, reverse=True)[: need.devices]

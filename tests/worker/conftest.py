@@ -1,6 +1,6 @@
 """A small fleet on real Tritons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -8,8 +8,11 @@ import pytest
 from pytest_django import Settings
 
 from demo.parts.triton import Triton
-from tests.fixtures.tritons import StartTriton
+from tests.doubles.fleet import SimulatedFleet
+from tests.doubles.triton.memory import IDLE_BYTES
+from tests.fixtures.tritons import StartTriton, simulated_tritons
 from tests.fixtures.world import World
+from tests.worker.cards import EACH
 
 _models = count(1)
 
@@ -67,3 +70,17 @@ def world_with_one_live(
     world = make_world()
     world.promote(world.upload())
     return world, lambda: world.upload(initialize="time.sleep(0.5)")
+
+
+@pytest.fixture
+def make_carded(
+    transactional_db: None, simulated_fleet: SimulatedFleet, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., World]]:
+    """A fleet of one with a card that has room for so many versions."""
+    with simulated_tritons(simulated_fleet, tmp_path_factory) as start:
+
+        def make(room: float, *, policy: dict[str, Any] | None = None, home: dict[str, str] | None = None) -> World:
+            server = start("prod-1", gpu_bytes=IDLE_BYTES + int(room * EACH))
+            return World.of("prod", "heavy", [server], home, **(policy or {}))
+
+        yield make

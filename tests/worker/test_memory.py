@@ -2,85 +2,26 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.models import MemoryReading
-from apps.deployments.services import healing
 from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from apps.fleet.models import Observation, Server
 from apps.fleet.repositories import open_home
-from tests.doubles.fleet import SimulatedFleet
-from tests.doubles.triton.memory import IDLE_BYTES, PARAMETER
 from tests.factories.memory import reading
-from tests.factories.triton_models import config_text
-from tests.fixtures.tritons import simulated_tritons
 from tests.fixtures.world import World
+from tests.worker.cards import EACH, MIB, at_rest, kept, promote, upload
 from worker import clock, memory
 from worker.context import Context
 from worker.outcomes import Outcome
 from worker.steps import STEPS, _memory
-
-MIB = 2**20
-EACH = 300 * MIB
-
-
-@pytest.fixture
-def make_carded(
-    transactional_db: None, simulated_fleet: SimulatedFleet, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., World]]:
-    """A fleet of one with a card that has room for so many versions."""
-    with simulated_tritons(simulated_fleet, tmp_path_factory) as start:
-
-        def make(room: float, *, policy: dict[str, Any] | None = None, home: dict[str, str] | None = None) -> World:
-            server = start("prod-1", gpu_bytes=IDLE_BYTES + int(room * EACH))
-            return World.of("prod", "heavy", [server], home, **(policy or {}))
-
-        yield make
-
-
-def upload(world: World) -> int:
-    parameter = f'parameters {{ key: "{PARAMETER}" value {{ string_value: "{EACH}" }} }}\n'
-    return world.upload(config=config_text(world.model) + parameter)
-
-
-def at_rest() -> None:
-    """What the sweep has done once the servers have come to rest."""
-    later = timezone.now() + timedelta(seconds=7)
-    for pk in selectors.due_readings(later):
-        memory.measure(pk, now=later)
-
-
-def promote(world: World) -> Any:
-    ended = world.promote(upload(world))
-    at_rest()
-    return ended
-
-
-def reconfigure(world: World, document: dict[str, Any]) -> Any:
-    asked = services.set_overlay(
-        COMMAND, environment="prod", model="heavy", document=document, reason="the queue was long"
-    )
-    assert asked.rollout is not None
-    return world.walk(asked.rollout.pk)
-
-
-def heal(world: World, placement: Any) -> Any:
-    begun = healing.heal(placement, list(Server.objects.all()), reason="missing")
-    assert begun is not None
-    return world.walk(begun.pk)
-
-
-def kept() -> list[tuple[str, int, int]]:
-    rows = MemoryReading.objects.order_by("pk")
-    return [(row.action, row.version, row.after[0]["used"] - row.before[0]["used"]) for row in rows]
 
 
 def test_what_loads_and_unloads_took_is_kept_once_the_server_has_come_to_rest(
@@ -195,57 +136,6 @@ def test_nobody_waits_for_a_server_whose_metrics_hang(make_carded: Callable[...,
         assert told is None
         assert time.monotonic() - began < 0.5
     assert world.ready("prod-1") == set()
-
-
-def test_an_overlay_is_measured_and_tells_nothing_of_what_the_version_takes(
-    make_carded: Callable[..., World],
-) -> None:
-    world = make_carded(9)
-    promote(world)
-
-    ended = reconfigure(world, {"parameters": {PARAMETER: {"string_value": str(2 * EACH)}}})
-    at_rest()
-
-    (told, *_) = selectors.server_memory(fleet.get_server("prod-1")).changes
-    (run,) = ended.runs.filter(direction="forward")
-    assert ended.state == "succeeded", world.told(ended.pk)
-    assert (told.action, told.version, told.moved_bytes) == ("reconfigure", 1, EACH)
-    assert {one.bytes_each for one in selectors.expectations("heavy", {1}).values()} == {EACH}
-    assert run.steps.get(name="preflight").detail["memory"].startswith("unknown: no load of this version under such")
-
-
-def test_an_overlay_that_does_not_fit_beside_itself_is_refused_and_the_old_one_serves(
-    make_carded: Callable[..., World],
-) -> None:
-    world = make_carded(1.5)
-    promote(world)
-
-    ended = reconfigure(world, {"dynamic_batching": {"max_queue_delay_microseconds": 500}})
-
-    (run,) = ended.runs.filter(direction="forward")
-    assert (ended.state, run.error["code"]) == ("rolled_back", "memory_short"), world.told(ended.pk)
-    assert "beside itself under the configuration it has" in run.error["message"]
-    assert run.has_changed_server is False
-    assert world.ready("prod-1") == {1}
-
-
-def test_a_heal_that_does_not_fit_is_refused_and_one_that_does_is_measured(make_carded: Callable[..., World]) -> None:
-    world = make_carded(1.5)
-    promote(world)
-    backend = connecting.connect(fleet.get_server("prod-1"))
-    reading(Server.objects.get(), "heavy", 1, before=MIB, after=MIB + 9 * EACH)
-    backend.unload("heavy", timeout_s=9)
-    placement = selectors.get_placement("prod", "heavy")
-
-    refused = heal(world, placement)
-    MemoryReading.objects.filter(after__0__used__gt=9 * EACH).delete()
-    healed = heal(world, placement)
-    at_rest()
-
-    (run,) = refused.runs.filter(direction="forward")
-    assert (refused.state, run.error["code"]) == ("failed", "memory_short"), world.told(refused.pk)
-    assert healed.state == "succeeded", world.told(healed.pk)
-    assert kept() == [("load", 1, EACH), ("load", 1, EACH)]
 
 
 def test_without_a_repository_what_serves_is_known_all_the_same(make_carded: Callable[..., World]) -> None:

@@ -1,15 +1,15 @@
 """Memory in the course of a run: read before a change, and asked before one more version is loaded."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from apps.common.text import as_size
 from apps.deployments import selectors, services
 from apps.deployments.errors import MemoryShort
-from apps.deployments.memory import Fit, Taken, does_fit
+from apps.deployments.memory import Fit, Taken, does_fit, together
 from apps.deployments.selectors import Work
 from apps.deployments.states import RolloutKind, RunDirection
-from apps.serving.memory import DeviceMemory
+from apps.serving.memory import DeviceMemory, MemoryKind
 from worker import memory
 from worker.context import Context
 from worker.outcomes import Outcome, Reroute, Wait
@@ -19,6 +19,8 @@ LOOK_AGAIN_S = 3.0
 # How long a load in a rollback may wait for what the server tells of its memory.
 COLD_WAIT_S = 0.1
 MAKE_ROOM = "make_room"
+
+Needs = Mapping[tuple[int, MemoryKind], Taken]
 
 
 def look_aside(context: Context) -> None:
@@ -56,13 +58,14 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
 
     `ready` are the model's versions that serve there now.
     """
-    work, number = context.work, _coming(context, ready)
-    if number is None:
+    work, coming = context.work, _coming(context, ready)
+    if not coming:
         return {}
+    number = coming[0]
     # What is healed or runs under another configuration keeps its standby: it is loaded along with it.
     kept = work.kept.number if work.kept and work.old and work.rollout.kind == RolloutKind.PROMOTE else None
     standby = kept if kept in ready and kept != number else None
-    takes = selectors.expectations(work.model, {number} | ({standby} if standby else set()))
+    takes = _at_once(selectors.expectations(work.model, {*coming} | ({standby} if standby else set())), coming)
     is_alike = _takes_as_much(work)
     if not is_alike or not any(one == number for one, _ in takes):
         under = "" if is_alike else " under such a configuration"
@@ -78,12 +81,12 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
     if not context.recall("has_looked"):
         context.remember(has_looked=True)
         return Wait(LOOK_AGAIN_S, f"{work.server.name} is short of memory; looking again")
-    told = f"{work.server.name}: {work.model} {number} {_told(need, devices)}"
+    told = f"{work.server.name}: {work.model} {' with the standby '.join(map(str, coming))} {_told(need, devices)}"
     # Once only: a standby that does not unload must not be let go of for ever.
     if fit == Fit.DROPS_STANDBY and MAKE_ROOM not in work.run.recipe:
         return Reroute([MAKE_ROOM, *work.run.recipe], f"{told}: version {standby}, the standby, is let go of first")
     raise MemoryShort(
-        f"{told}{_beside(work, set(ready) - {number}, standby)}",
+        f"{told}{_beside(work, set(ready) - set(coming), standby)}",
         server=work.server.name,
         needed_bytes=need.bytes_each,
         free_bytes=max(device.free_bytes for device in devices),
@@ -102,18 +105,31 @@ def _told(need: Taken, devices: tuple[DeviceMemory, ...]) -> str:
     return f"takes about {as_size(need.bytes_each)} of {where}, {as_size(free)} are free"
 
 
-def _coming(context: Context, ready: Collection[int]) -> int | None:
-    """The version of which one more copy is loaded; None where there is none, or where nothing may hold it up."""
+def _at_once(takes: Needs, coming: Sequence[int]) -> Needs:
+    """The same, the first of those that come standing for all of them; what one takes that is not known is nothing."""
+    found = dict(takes)
+    for kind in MemoryKind:
+        if (coming[0], kind) in takes:
+            found[coming[0], kind] = together([takes[one, kind] for one in coming if (one, kind) in takes])
+    return found
+
+
+def _coming(context: Context, ready: Collection[int]) -> tuple[int, ...]:
+    """The versions of which one more copy is loaded, the one that is meant first.
+
+    None where there is none, or where nothing may hold it up.
+    """
     work, number = context.work, context.new.number
     if work.rollout.kind == RolloutKind.PROMOTE:
-        return number if number not in ready or "shadow" in work.run.recipe else None
+        return (number,) if number not in ready or "shadow" in work.run.recipe else ()
     if work.rollout.kind == RolloutKind.RECONFIGURE:
-        return number
+        # The configuration is the model's: the standby comes up anew along with it.
+        return (number, *sorted((work.sets[0] & set(ready)) - {number}))
     if work.rollout.kind == RolloutKind.HEAL:
         missing = work.sets[0] - set(ready)
         # Whatever becomes of the standby: the active version is what must be there.
-        return number if number in missing else min(missing, default=None)
-    return None
+        return (number,) if number in missing else tuple(sorted(missing)[:1])
+    return ()
 
 
 def _takes_as_much(work: Work) -> bool:
