@@ -5,7 +5,9 @@ from typing import Any
 
 from apps.audit.services import record
 from apps.common.actor import CLOCK
+from apps.common.keeping import error_document
 from apps.common.transitions import try_move
+from apps.deployments.errors import NoServers
 from apps.deployments.models import Placement, Rollout, Run
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.work import work
@@ -25,13 +27,23 @@ def finish_forward(rollout: Rollout, now: datetime) -> None:
     elif rollout.kind == RolloutKind.RETIRE:
         later = now + timedelta(seconds=RETIRE_AGAIN_S)
         Placement.objects.filter(pk=rollout.placement_id).update(standby_until=later)
-    error: dict[str, Any] = {}
+    is_done = succeeded is not None and not failed
+    error = _troubles(rollout, failed, has_reached=bool(succeeded or failed))
+    end(rollout, RolloutState.SUCCEEDED if is_done else RolloutState.FAILED, now, error=error)
+
+
+def _troubles(rollout: Rollout, failed: list[Run], *, has_reached: bool) -> dict[str, Any]:
+    """What is to be told of the end; empty when all went well.
+
+    A rollout that reached no server is not done: one that is added now gets what the pointers say, and they stand.
+    """
+    if not has_reached:
+        told = f"every server of {rollout} was retired before its turn, so nothing has changed; ask again"
+        return error_document(NoServers(told))
     if failed:
-        error = {**failed[0].error, "servers": [run.server.name for run in failed]}
+        return {**failed[0].error, "servers": [run.server.name for run in failed]}
     unsettled = rollout.runs.filter(direction=RunDirection.SETTLE, state=RunState.FAILED).first()
-    if unsettled is not None and not error:
-        error = {**unsettled.error, "code": "not_persisted"}
-    end(rollout, RolloutState.FAILED if failed else RolloutState.SUCCEEDED, now, error=error)
+    return {**unsettled.error, "code": "not_persisted"} if unsettled is not None else {}
 
 
 def _point(rollout: Rollout, run: Run, now: datetime) -> None:

@@ -118,7 +118,7 @@ def _on_failure(rollout: Rollout, policy: Policy, now: datetime) -> None:
     runs = rollout.runs.filter(direction=RunDirection.FORWARD, state__in=_ENDED_BADLY)
     failed = runs.select_related("server").order_by("position").first()
     if failed is None:
-        told = NoServers(f"every server of {rollout} was cordoned before its turn")
+        told = NoServers(f"every server of {rollout} was cordoned or retired before its turn")
         turn_by_itself(rollout, error_document(told), now=now)
         return
     if policy.failure == OnFailure.PAUSE and failed.state == RunState.FAILED:

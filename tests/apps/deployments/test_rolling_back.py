@@ -53,6 +53,21 @@ def test_a_rollback_holds_the_placement_and_bans_what_was_live(rows: FleetRows) 
     assert verbs == {"roll_back", "ban_version"}
 
 
+def test_a_rollback_whose_servers_are_all_retired_before_their_turn_has_not_succeeded(rows: FleetRows) -> None:
+    live(rows)
+    rollout = services.roll_back(COMMAND, **PROD, reason="wrong labels")
+    late = {run.server.name: run.recipe for run in rollout.runs.all()}
+    rollout.runs.all().delete()
+    Rollout.objects.filter(pk=rollout.pk).update(plan={**rollout.plan, "late": late})
+
+    Server.objects.filter(name__in=late).update(state="retired")
+    services.advance_rollout(rollout.pk, now=timezone.now())
+
+    told = selectors.get_rollout(rollout.pk)
+    assert (told.state, told.error["code"]) == ("failed", "no_servers")
+    assert selectors.get_placement("prod", "digits").active == rows.versions["digits", 2]
+
+
 def test_a_freeze_window_that_stops_promotions_stops_no_rollback(rows: FleetRows) -> None:
     live(rows)
     frozen = {"cron": "0 0 * * *", "duration_s": 86_399, "reason": "release week"}
