@@ -21,7 +21,7 @@ from apps.deployments.selectors.memory import Room, rooms
 from apps.deployments.selectors.placements import placements
 from apps.deployments.selectors.policies import policy_row
 from apps.deployments.selectors.targets import do_stand_beside, hot_servers
-from apps.deployments.services.beginning import without_shadow
+from apps.deployments.services.composing import without_shadow
 from apps.deployments.services.conditions import ready_version, refuse_if_moving
 from apps.deployments.services.obstacles import Check, promotion_checks, refusals
 from apps.deployments.states import RolloutKind
