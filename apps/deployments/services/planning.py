@@ -121,14 +121,9 @@ def plan_promotion(
     require(actor, VIEW)
     home, wanted = fleet.get_environment(environment), registry.get_version(model, version)
     placed = placements(environment=environment, model=model).defer(None).first()
-    row = policy_row(home)
+    row, every, together = policy_row(home), list(fleet.servers_for_rollouts(environment)), coming or {}
     policy = Policy.kept(row.document)
-    every = list(fleet.servers_for_rollouts(environment))
-    checks: list[Check] = [lambda: ready_version(model, version)]
-    if placed is not None:
-        checks.append(lambda: refuse_if_moving(placed))
-    now = timezone.now()
-    together = coming or {}
+    checks = [lambda: ready_version(model, version), *_moving_checks(placed)]
     checks += promotion_checks(
         placed,
         wanted,
@@ -137,34 +132,71 @@ def plan_promotion(
         every=every,
         confirm=confirm,
         skip=skip,
-        now=now,
+        now=timezone.now(),
         coming=together,
     )
-    servers = [server for server in every if server.name not in skip]
-    # A release goes to all servers at once.
-    sizes = (len(servers),) if together else policy.wave_sizes(len(servers))
-    parallel = max(len(servers), 1) if together else policy.parallel
-    each_s = mean_run_s(wanted.model, kind=RolloutKind.PROMOTE)
     placement = placed or Placement(environment=home, model=wanted.model)
+    way = _way(placement, wanted, policy, [one for one in every if one.name not in skip], coming=together)
+    return _plan(way, policy_number=row.number, obstacles=tuple(refusals(checks)))
+
+
+def _moving_checks(placed: Placement | None) -> list[Check]:
+    return [] if placed is None else [lambda: refuse_if_moving(placed)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How it would go: to which servers, in waves of which `sizes`, by which steps, and what each server takes."""
+
+    placement: Placement
+    wanted: Version
+    policy: Policy
+    servers: list[Server]
+    sizes: tuple[int, ...]
+    parallel: int
+    steps: tuple[str, ...]
+    each_s: float | None
+    no_shadow: str
+
+
+def _way(
+    placement: Placement, wanted: Version, policy: Policy, servers: list[Server], *, coming: Mapping[str, int]
+) -> _Way:
+    """Wave by wave; a release goes to all servers at once."""
+    size = len(servers)
+    no_shadow = without_shadow(RolloutKind.PROMOTE, wanted, placement.overlay, policy, coming=coming)
+    return _Way(
+        placement,
+        wanted,
+        policy,
+        servers,
+        sizes=(size,) if coming else policy.wave_sizes(size),
+        parallel=max(size, 1) if coming else policy.parallel,
+        steps=_steps(placement, policy_skips=bool(no_shadow), coming=coming),
+        each_s=mean_run_s(wanted.model, kind=RolloutKind.PROMOTE),
+        no_shadow=no_shadow.get("no_shadow", ""),
+    )
+
+
+def _plan(way: _Way, *, policy_number: int, obstacles: tuple[ControlPlaneError, ...]) -> PromotionPlan:
+    placement, wanted, policy, sizes = way.placement, way.wanted, way.policy, way.sizes
     old = placement.active
-    no_shadow = without_shadow(RolloutKind.PROMOTE, wanted, placement.overlay, policy, coming=together)
-    steps = _steps(placement, policy_skips=bool(no_shadow), coming=together)
     return PromotionPlan(
-        environment=environment,
-        model=model,
+        environment=placement.environment.name,
+        model=wanted.model.name,
         from_version=old.number if old else None,
         to_version=wanted.number,
-        policy_number=row.number,
+        policy_number=policy_number,
         waves=sizes,
-        parallel=parallel,
+        parallel=way.parallel,
         bakes_s=tuple(policy.bake_after(wave, waves=len(sizes)) for wave in range(len(sizes))),
-        servers=tuple(_servers(placement, wanted, policy, servers, sizes, steps=steps, each_s=each_s)),
+        servers=tuple(_servers(way)),
         gates=tuple(_planned_gate(gate, wanted.model, has_old=old is not None) for gate in policy.gates),
         needs_approval=policy.approval == Approval.ANOTHER,
         interface_changes=tuple(plan.interface_changes(old.signature, wanted.signature) if old else ()),
-        obstacles=tuple(refusals(checks)),
-        expected_s=_total_s(policy, sizes, parallel, each_s),
-        no_shadow=no_shadow.get("no_shadow", ""),
+        obstacles=obstacles,
+        expected_s=_total_s(policy, sizes, way.parallel, way.each_s),
+        no_shadow=way.no_shadow,
     )
 
 
@@ -197,16 +229,8 @@ def _was_seen(server: Server) -> bool:
     return observation is not None and observation.seen_at is not None
 
 
-def _servers(
-    placement: Placement,
-    wanted: Version,
-    policy: Policy,
-    servers: list[Server],
-    sizes: tuple[int, ...],
-    *,
-    steps: tuple[str, ...],
-    each_s: float | None,
-) -> Iterator[PlannedServer]:
+def _servers(way: _Way) -> Iterator[PlannedServer]:
+    placement, wanted, policy, servers = way.placement, way.wanted, way.policy, way.servers
     old, seen = placement.active, _loaded(placement, servers)
     hot = hot_servers(placement, wanted) if placement.pk else frozenset()
     beside = {kind: do_stand_beside(placement, wanted, kind=kind) for kind in {server.kind for server in servers}}
@@ -223,13 +247,13 @@ def _servers(
         loaded = seen.get(server.name, desired)
         yield PlannedServer(
             server=server.name,
-            wave=wave_of(sizes, position),
+            wave=wave_of(way.sizes, position),
             load=tuple(sorted((tried - loaded) | (set() if is_hot else {wanted.number}))),
             keep=tuple(sorted(final - {wanted.number})),
             drop=tuple(sorted(loaded - final)),
             is_hot=is_hot,
-            steps=steps,
-            expected_s=each_s,
+            steps=way.steps,
+            expected_s=way.each_s,
             expected_bytes=room.need.total_bytes if room.need else None,
             free_bytes=room.free_bytes,
             free_at=room.at,
