@@ -23,8 +23,9 @@ from apps.registry.refusals import (
     NotAnArchive,
     Refused,
     TooManyEntries,
+    WindowTooLarge,
 )
-from apps.registry.tape import BLOCK_BYTES, Bounds, Source, Tape
+from apps.registry.tape import BLOCK_BYTES, Bounds, Source, Tape, is_header
 
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 GZIP_START, ZSTD_START = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -103,21 +104,12 @@ def is_zip(path: Path) -> bool:
 def is_archive(path: Path) -> bool:
     """Whether the file begins as one of the archives that are taken."""
     start = _start(path)
-    return start[:4] in (*ZIP_STARTS, ZSTD_START) or start.startswith(GZIP_START) or _is_tar_header(start)
+    return start[:4] in (*ZIP_STARTS, ZSTD_START) or start.startswith(GZIP_START) or is_header(start)
 
 
 def _start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(BLOCK_BYTES)
-
-
-def _is_tar_header(block: bytes) -> bool:
-    """By the header's own check sum: the oldest tars have no other mark."""
-    try:
-        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except tarfile.HeaderError:
-        return False
-    return True
 
 
 @contextmanager
@@ -221,6 +213,7 @@ def _unpacked(path: Path) -> Iterator[Source]:
             with gzip.open(file) as unpacked:
                 yield unpacked
         elif start.startswith(ZSTD_START):
+            _require_small_window(start)
             reader = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES)
             with reader.stream_reader(file, read_across_frames=True) as stream:
                 yield stream
@@ -228,26 +221,40 @@ def _unpacked(path: Path) -> Iterator[Source]:
             yield file
 
 
+def _require_small_window(start: bytes) -> None:
+    with _reading():
+        window = zstandard.get_frame_parameters(start).window_size
+    if window > ZSTD_WINDOW_BYTES:
+        raise WindowTooLarge(
+            f"unpacking the .tar.zst takes {window:,} bytes of memory, at most {ZSTD_WINDOW_BYTES:,} are given",
+            limit=ZSTD_WINDOW_BYTES,
+        )
+
+
 def _tar_entries(path: Path, bounds: Bounds) -> Generator[Entry, None, None]:
     with _unpacked(path) as unpacked:
         tape = Tape(unpacked, bounds)
         try:
-            archive = tarfile.TarFile(fileobj=tape, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
+            with tape.header():
+                archive = tarfile.TarFile(fileobj=tape, encoding="utf-8", errors="surrogateescape")  # type: ignore[arg-type]
         except tarfile.ReadError as error:
             raise NotAnArchive(f"there is no tar archive in it: {error}", field="file") from error
         except _BROKEN as error:
             raise ArchiveCorrupt(f"the archive is damaged or cut off: {error or type(error).__name__}") from error
-        while (member := _next_member(archive)) is not None:
+        while (member := _next_member(archive, tape)) is not None:
             yield _tar_entry(archive, member)
         _check_end(tape)
 
 
-def _next_member(archive: tarfile.TarFile) -> tarfile.TarInfo | None:
-    with _reading():
+def _next_member(archive: tarfile.TarFile, tape: Tape) -> tarfile.TarInfo | None:
+    with _reading(), tape.header():
         return archive.next()
 
 
 def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+    if member.size < 0:
+        raise ArchiveCorrupt(f"the archive is damaged: {member.name[:200]!r} claims to have {member.size} bytes")
+
     def opened() -> Stream:
         with _reading():
             source = archive.extractfile(member)

@@ -88,4 +88,14 @@ class Census:
         key = tuple(unicodedata.normalize("NFC", part).casefold() for part in parts)
         other = self._spelled.setdefault(key, parts)
         if other != parts:
-            raise refusals.PathsCollide("/".join(parts), f"its name and {'/'.join(other)!r} differ in case only")
+            raise refusals.PathsCollide(
+                "/".join(parts), f"its name and {'/'.join(other)!r} {_difference(parts, other)}"
+            )
+
+
+def _difference(parts: Parts, other: Parts) -> str:
+    """Of two paths that are one on some file system."""
+    composed = [unicodedata.normalize("NFC", "/".join(one)) for one in (parts, other)]
+    return (
+        "look the same, their accents are written in two ways" if composed[0] == composed[1] else "differ in case only"
+    )

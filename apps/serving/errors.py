@@ -128,6 +128,10 @@ class ConfigUnparsable(Invalid):
 
     code = "config_unparsable"
     title = "The model configuration cannot be read"
+    hint = (
+        'Mend that place and upload again. config.pbtxt is protobuf\'s text format, not JSON: name: "x", '
+        "input [ { ... }, { ... } ], braces and brackets in pairs, no comma after the last."
+    )
 
 
 class OverlayInvalid(Invalid):
@@ -135,6 +139,10 @@ class OverlayInvalid(Invalid):
 
     code = "overlay_invalid"
     title = "The overlay is not valid"
+    hint = (
+        'It is a JSON object of the configuration\'s fields, as {"dynamic_batching": {"max_queue_delay_microseconds": '
+        '500}, "parameters": {"KEY": {"string_value": "x"}}}.'
+    )
 
 
 class UnknownBackend(Invalid):

@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import subprocess
 import tarfile
 import warnings
 import zipfile
 from collections.abc import Iterable
+from pathlib import Path
 from stat import S_IFIFO, S_IFLNK, S_IFREG
 
 from apps.registry.artifacts import Upload
@@ -98,3 +100,46 @@ def upload(content: bytes, filename: str = "demo.zip", *, piece_bytes: int = 1 <
     """The bytes as they come in, piece by piece."""
     pieces = (content[start : start + piece_bytes] for start in range(0, len(content), piece_bytes))
     return Upload(filename, pieces, len(content))
+
+
+def tar_record(name: str, value: str) -> bytes:
+    """One extended record of a tar: `length name=value`."""
+    rest = f" {name}={value}\n".encode()
+    length = len(rest)
+    while len(str(length)) + len(rest) != length:
+        length = len(str(length)) + len(rest)
+    return str(length).encode() + rest
+
+
+def tar_after(records: bytes, *, times: int = 1, name: str = "demo/1/w", size_bytes: int = 0) -> bytes:
+    """A .tar.gz that begins with extended records, then an entry that claims a size, then what is good."""
+    extended = tarfile.TarInfo("records")
+    extended.type, extended.size = tarfile.XHDTYPE, len(records)
+    head = extended.tobuf(tarfile.USTAR_FORMAT) + records + bytes(-len(records) % tarfile.BLOCKSIZE)
+    entry = tarfile.TarInfo(name)
+    entry.size = size_bytes
+    return gzip.compress(head * times + entry.tobuf(tarfile.USTAR_FORMAT) + gzip.decompress(tarred(good())))
+
+
+def streamed(entries: Iterable[Entry]) -> bytes:
+    """A .zip written to a pipe: sizes stand behind each entry, none before it."""
+
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    kept = Pipe()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries:
+            archive.writestr(name, content)
+    return kept.getvalue()
+
+
+def gnu_tar(folder: Path, entries: Iterable[Entry], *options: str) -> bytes:
+    """What the tar of this machine packs, with these options."""
+    for name, content in entries:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    packed = subprocess.run(["tar", "-c", *options, "-C", str(folder), "demo"], check=True, capture_output=True)
+    return packed.stdout

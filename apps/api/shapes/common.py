@@ -19,7 +19,10 @@ class Asked(Shape):
         """The fields' values; a typing error in a field's name must not go unnoticed."""
         strange = sorted(set(map(str, data)) - set(self.fields)) if isinstance(data, Mapping) else []
         if strange:
-            raise serializers.ValidationError({name: ["There is no such field."] for name in strange})
+            known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
+            raise serializers.ValidationError(
+                {name: [f"There is no such field. There are: {known}."] for name in strange}
+            )
         return super().to_internal_value(data)
 
 

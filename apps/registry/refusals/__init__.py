@@ -19,6 +19,7 @@ from apps.registry.refusals.archives import (
     RatioTooHigh,
     TooManyEntries,
     UnpackedTooLarge,
+    WindowTooLarge,
 )
 from apps.registry.refusals.base import Refused, RefusedEntry
 from apps.registry.refusals.contents import (
@@ -77,4 +78,5 @@ __all__ = [
     "VersionDirectoryMissing",
     "VersionEmpty",
     "VersionLookAlike",
+    "WindowTooLarge",
 ]

@@ -39,6 +39,14 @@ class CompressionUnknown(RefusedEntry):
     says = "it is compressed in a way Conch does not unpack"
 
 
+class WindowTooLarge(Refused):
+    """A .zst that was packed to be unpacked with more memory than a worker gives to one."""
+
+    code = "window_too_large"
+    title = "The archive takes too much memory to unpack"
+    hint = "Pack it with one of zstd's usual levels, 1 to 19, without --ultra and without --long above 25."
+
+
 class PathLeavesArchive(RefusedEntry):
     """A path with '..'."""
 
@@ -106,7 +114,7 @@ class PathsCollide(RefusedEntry):
     """Two paths that are one on file systems that ignore case or composition."""
 
     code = "paths_collide"
-    title = "Two names differ in case only"
+    title = "Two names are one on some file systems"
     hint = "Rename one of the two."
 
 
@@ -142,7 +150,7 @@ class TooManyEntries(Refused):
 
     code = "too_many_entries"
     title = "The archive has too many entries"
-    hint = "The limit is CONCH_MAX_ENTRIES."
+    hint = "Leave out what no server reads, or pack many small files into one. The limit is CONCH_MAX_ENTRIES."
 
 
 class UnpackedTooLarge(Refused):
@@ -150,7 +158,7 @@ class UnpackedTooLarge(Refused):
 
     code = "unpacked_too_large"
     title = "The archive unpacks to too much"
-    hint = "The limit is CONCH_MAX_UNPACKED_BYTES."
+    hint = "Leave out what no server reads, or have CONCH_MAX_UNPACKED_BYTES raised: that is the limit."
 
 
 class RatioTooHigh(Refused):

@@ -91,7 +91,7 @@ def test_every_faulty_field_is_listed_with_its_path(ci: Client) -> None:
         ci.post("/api/v1/models/digits/samples", sample, content_type="application/json"), 400, "fields_invalid"
     )
 
-    assert told["errors"] == [{"field": "speed", "message": "There is no such field."}]
+    assert told["errors"][0]["message"].startswith("There is no such field. There are: name, inputs")
     assert deeper["errors"] == [{"field": "inputs.0.shape.0", "message": "A valid integer is required."}]
 
 

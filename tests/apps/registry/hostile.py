@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import re
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -16,7 +18,9 @@ from tests.factories.archives import (
     MODEL_PY,
     good,
     retarred,
+    tar_after,
     tar_member,
+    tar_record,
     tarred,
     zip_link,
     zip_pipe,
@@ -71,6 +75,56 @@ def huge_header_tar() -> bytes:
     return tarred([], member)
 
 
+def sparse(*records: tuple[str, str]) -> bytes:
+    """A file with holes, as newer tars tell of them."""
+    return tar_after(b"".join(tar_record(f"GNU.sparse.{name}", value) for name, value in records), size_bytes=1 << 30)
+
+
+def endless_list_of_holes() -> bytes:
+    """A list that is read whole before the file: 4 MiB of it here, as many as come out of the packing elsewhere."""
+    told = tar_record("GNU.sparse.major", "1") + tar_record("GNU.sparse.minor", "0")
+    tar = gzip.decompress(tar_after(told, size_bytes=4 << 20))[: 3 * tarfile.BLOCKSIZE]
+    return gzip.compress(tar + b"900000000\n" + b"1\n" * (2 << 20))
+
+
+def endless_map_of_holes() -> bytes:
+    """The same as older tars tell it: a chain of blocks, each of which says that there is one more."""
+    entry = tarfile.TarInfo("demo/1/w")
+    entry.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
+    header[482] = 1
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return gzip.compress(bytes(header) + (bytes(504) + b"\1" + bytes(7)) * 4_096)
+
+
+def wide_window() -> bytes:
+    parameters = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+    writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return writer.compress(gzip.decompress(tarred(good()))) + writer.flush()
+
+
+def zip64_with(directory_bytes: int) -> bytes:
+    """A .zip whose 64-bit directory claims that size."""
+    content = zipped(good())
+    at = content.rfind(b"PK\x05\x06")
+    record = struct.pack(
+        "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 2, 2, directory_bytes, content.find(b"PK\x01\x02")
+    )
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
+    end = bytearray(content[at:])
+    end[12:16] = b"\xff" * 4
+    return content[:at] + record + locator + bytes(end)
+
+
+def one_entry_under_two_names() -> bytes:
+    """Two lines of the directory lead to the same bytes: they would come out twice."""
+    content = bytearray(zipped([*good(), ("demo/1/one.bin", bytes(900)), ("demo/1/two.bin", bytes(900))]))
+    lines = [found.start() for found in re.finditer(rb"PK\x01\x02", content)]
+    content[lines[3] + 42 : lines[3] + 46] = content[lines[2] + 42 : lines[2] + 46]
+    return bytes(content)
+
+
 def config_with(text: str) -> list[tuple[str, str | bytes]]:
     return good(config=text)
 
@@ -86,6 +140,19 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.ArchiveCorrupt, lambda: retarred(tarred(good()), cut_at=2_048), "closing block"),
     (refusals.ArchiveCorrupt, huge_header_tar, "impossible length"),
     (refusals.ArchiveCorrupt, lying_zip, "weights.bin"),
+    (refusals.ArchiveCorrupt, one_entry_under_two_names, "two.bin"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(b"2 " * 1_000 + b"x="), "no records"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("comment", "1" * 1_000)), "no records"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("comment", "x")[:-1]), "no records"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(b"999 comment=x\n"), "no records"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("comment", "x" * (2 << 20))), "before one entry"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("comment", "x"), times=2_000), "recursion"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("size", "99999999")), "damaged or cut off"),
+    (refusals.ArchiveCorrupt, lambda: tar_after(tar_record("size", "-5")), "-5 bytes"),
+    (refusals.ArchiveCorrupt, endless_list_of_holes, "before one entry"),
+    (refusals.ArchiveCorrupt, endless_map_of_holes, "before one entry"),
+    (refusals.WindowTooLarge, wide_window, "134,217,728 bytes of memory"),
+    (refusals.PathLeavesArchive, lambda: tar_after(tar_record("path", "../../evil")), "../../evil"),
     (refusals.ArchiveEncrypted, encrypted_zip, "config.pbtxt"),
     (refusals.CompressionUnknown, bzip2_zip, "config.pbtxt"),
     (refusals.PathLeavesArchive, lambda: zipped([*good(), ("demo/1/../../../evil", "x")]), "../../../evil"),
@@ -104,7 +171,7 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.PathTwice, lambda: tarred([*good(), ("./demo/1/model.py", "other")]), "demo/1/model.py"),
     (refusals.PathsCollide, lambda: zipped([*good(), ("demo/1/Model.py", "other")]), "demo/1/model.py"),
     (refusals.PathsCollide, lambda: zipped([*good(), ("DEMO/1/other.py", "other")]), "'DEMO'"),
-    (refusals.PathsCollide, lambda: zipped([*good(), ("demo/1/é", "1"), ("demo/1/e\u0301", "2")]), "differ in case"),
+    (refusals.PathsCollide, lambda: zipped([*good(), ("demo/1/é", "1"), ("demo/1/e\u0301", "2")]), "in two ways"),
     (refusals.FileAndDirectory, lambda: zipped([*good(), ("demo/1", "x")]), "demo/1"),
     (refusals.FileAndDirectory, lambda: zipped([("demo/1", "x"), *good()]), "demo/1"),
     (refusals.LinkInArchive, lambda: zip_link("demo/1/weights.bin", "/etc/hostname"), "demo/1/weights.bin"),
@@ -115,8 +182,10 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
     (refusals.DeviceInArchive, lambda: tarred(good(), tar_member("demo/1/pipe", tarfile.FIFOTYPE)), "demo/1/pipe"),
     (refusals.TooManyEntries, lambda: bomb(20, 0), "20 entries"),
     (refusals.TooManyEntries, huge_directory_zip, "20 entries"),
+    (refusals.TooManyEntries, lambda: zip64_with(1 << 62), "20 entries"),
     (refusals.UnpackedTooLarge, lambda: bomb(3, 400 << 10), "1,100,000 bytes"),
     (refusals.UnpackedTooLarge, lambda: tarred([*good(), ("demo/1/w", bytes(2 << 20))]), "1,100,000 bytes"),
+    (refusals.RatioTooHigh, lambda: sparse(("map", "0,0"), ("size", str(1 << 40))), "bytes come out of an archive of"),
     (refusals.RatioTooHigh, dense, "bytes come out of an archive of"),
     (refusals.ConfigMissing, lambda: zipped([("demo/1/weights.bin", "x")]), "config.pbtxt"),
     (refusals.ConfigMissing, lambda: zipped([]), "config.pbtxt"),
@@ -165,4 +234,20 @@ REFUSED: list[tuple[type[ControlPlaneError], Callable[[], bytes], str]] = [
 ]
 
 
-LOOK_ALIKES = ["01", "2.tmp", "2_bak", "3 copy", "+4", "-1", "1e3", ".5", "0", str(2**63), "\u0661", "v1", "1.0"]
+LOOK_ALIKES = [
+    "01",
+    "2.tmp",
+    "2_bak",
+    "3 copy",
+    "+4",
+    "-1",
+    "1e3",
+    ".5",
+    "0",
+    str(2**63),
+    "\u0661",
+    "v1",
+    "1.0",
+    "2 ",
+    "2.",
+]
