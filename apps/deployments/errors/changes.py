@@ -55,6 +55,7 @@ class NothingPlaced(Conflict):
 
     code = "nothing_placed"
     title = "No version is live here"
+    hint = "Promote a version first."
 
 
 class VersionNotReady(Conflict):
@@ -62,6 +63,7 @@ class VersionNotReady(Conflict):
 
     code = "version_not_ready"
     title = "The version cannot be promoted"
+    hint = "Its page says how far it is, or why it was refused. Upload what is mended as a new version."
 
 
 class VersionInUse(Conflict):
@@ -69,6 +71,7 @@ class VersionInUse(Conflict):
 
     code = "version_in_use"
     title = "The version is in use"
+    hint = "Promote another version there, or unload the model, and let a standby's window end; then ask again."
 
 
 class VersionNotArchived(Conflict):
@@ -100,6 +103,7 @@ class OverlayUnknown(NotFound):
 
     code = "overlay_unknown"
     title = "Unknown overlay"
+    hint = "Its page *Configure* lists every overlay that was there; 0 is the version as it was uploaded."
 
 
 class PreflightFailed(Conflict):

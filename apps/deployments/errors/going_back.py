@@ -22,6 +22,7 @@ class BanLifted(Conflict):
 
     code = "ban_lifted"
     title = "The ban is not in force any more"
+    hint = "Nothing needs to be done: the version may go live there again."
 
 
 class PlacementHeld(Conflict):
@@ -39,6 +40,7 @@ class PlacementNotHeld(Conflict):
 
     code = "placement_not_held"
     title = "Nothing is held here"
+    hint = "Nothing needs to be done."
 
 
 class HistoryIsAppendOnly(Conflict):

@@ -47,3 +47,4 @@ class ReleaseNotLive(Conflict):
 
     code = "release_not_live"
     title = "Nothing of this release is live"
+    hint = "Its page says what became of each rollout. A single model goes back from its own page."

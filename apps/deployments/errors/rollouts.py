@@ -65,6 +65,7 @@ class GateTooLate(Conflict):
 
     code = "gate_too_late"
     title = "This rollout passes no gate any more"
+    hint = "If it went back for this gate, change the gate's limit in the environment's policy and promote again."
 
 
 class RolloutNotPausable(Conflict):
@@ -72,6 +73,10 @@ class RolloutNotPausable(Conflict):
 
     code = "rollout_not_pausable"
     title = "This rollout cannot be paused"
+    hint = (
+        "What goes in waves can be paused while it moves: a promotion, or a new overlay. All else is left to "
+        "end, or rolled back."
+    )
 
 
 class RolloutNotPaused(Conflict):
@@ -79,6 +84,7 @@ class RolloutNotPaused(Conflict):
 
     code = "rollout_not_paused"
     title = "This rollout is not paused"
+    hint = "Its page says how far it is: it moves on by itself, or has ended."
 
 
 class ApprovalNotNeeded(Conflict):
@@ -86,6 +92,7 @@ class ApprovalNotNeeded(Conflict):
 
     code = "approval_not_needed"
     title = "This rollout does not wait for an approval"
+    hint = "Its page says how far it is: it was approved, needs no approval, or has ended."
 
 
 class ApprovalByAuthor(Conflict):
@@ -93,7 +100,10 @@ class ApprovalByAuthor(Conflict):
 
     code = "approval_by_author"
     title = "Somebody else must approve"
-    hint = "Ask a colleague: four eyes see more than two."
+    hint = (
+        "Ask somebody else who may approve there. Where nobody is, an admin can change `approval` in the policy: "
+        "that holds for the next promotion."
+    )
 
 
 class RunNotRetryable(Conflict):
@@ -109,6 +119,7 @@ class RolloutNotAbortable(Conflict):
 
     code = "rollout_not_abortable"
     title = "This rollout cannot be aborted"
+    hint = "What goes back or has ended is not aborted. If what it brought is live, roll back."
 
 
 class Superseded(ControlPlaneError):

@@ -27,6 +27,9 @@ class ShadowFailed(ControlPlaneError):
     code = "shadow_failed"
     http_status = 422
     title = "The version failed aside, before any client was sent to it"
+    hint = (
+        "No client met it, and what was live serves on. Read what the server said, mend the version, and promote that."
+    )
 
 
 class ShadowTooSlow(ControlPlaneError):
@@ -35,6 +38,10 @@ class ShadowTooSlow(ControlPlaneError):
     code = "shadow_too_slow"
     http_status = 422
     title = "The version is too slow"
+    hint = (
+        "No client met it. Compare both figures in the step; mend the version, or change `shadow.load` in the "
+        "environment's policy."
+    )
 
 
 class ShadowUnmeasured(ControlPlaneError):
@@ -52,6 +59,10 @@ class WarmupFailed(ControlPlaneError):
     code = "warmup_failed"
     http_status = 422
     title = "The version cannot answer its warm-up requests"
+    hint = (
+        "Read what the server answered: the version takes other inputs than its configuration or the model's "
+        "samples say."
+    )
 
 
 class GoldenMismatch(ControlPlaneError):
@@ -60,6 +71,7 @@ class GoldenMismatch(ControlPlaneError):
     code = "golden_mismatch"
     http_status = 422
     title = "Golden answers differ"
+    hint = "If the new answers are right, replace the sample by one that has them; else mend the version."
 
 
 class NotReadyInTime(ControlPlaneError):
@@ -68,6 +80,9 @@ class NotReadyInTime(ControlPlaneError):
     code = "not_ready_in_time"
     http_status = 504
     title = "The version did not become ready"
+    hint = (
+        "Read the server's log. If the model takes long to be ready, raise its load deadline; else restart the server."
+    )
 
 
 class StepKeptDying(ControlPlaneError):
@@ -75,6 +90,7 @@ class StepKeptDying(ControlPlaneError):
 
     code = "step_kept_dying"
     title = "The worker was lost in this step again and again"
+    hint = "Read the worker's log and look at its memory. Then retry the server, or roll back."
 
 
 class StepBroke(ControlPlaneError):
@@ -91,3 +107,4 @@ class EnsembleBroken(ControlPlaneError):
     code = "ensemble_broken"
     http_status = 422
     title = "An ensemble on top answers wrongly"
+    hint = "Read which ensemble, and what it answered. Mend the member or the ensemble, or release both together."
