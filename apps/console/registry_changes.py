@@ -110,6 +110,7 @@ def _take_version(request: HttpRequest, name: str) -> HttpResponse:
         number_url=reverse("console:number_upload", args=[name, "0"]),
         unfinished=registry.unfinished_uploads(actor(request), model=name),
         next_number=registry.next_number(model),
+        limit_bytes=services.upload_limit(actor(request)),
     )
 
 

@@ -58,7 +58,7 @@ def _take_sample(request: HttpRequest, name: str) -> HttpResponse:
         _add(request, name, given)
         return _page(name)
 
-    return ask(request, question, form, act, section="models", template="registry/sample_form.html")
+    return ask(request, question, form, act, section="models", template="registry/sample_form.html", model=name)
 
 
 def _add(request: HttpRequest, model: str, given: Mapping[str, Any]) -> None:

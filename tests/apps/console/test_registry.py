@@ -115,6 +115,7 @@ def test_a_sample_that_is_no_json_is_refused_and_kept(rows: FleetRows, operator:
 
     page = answer.content.decode()
     assert answer.status_code == 400
+    assert '<a class="name" href="/models/digits/">digits</a>' in page
     assert "This is not JSON" in page
     assert "[{oops" in page
 
