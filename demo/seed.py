@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from demo import reader
 from demo.extras import add_overlay, add_version_by_reference
 from demo.fleet import RANKS, FleetServer
 from demo.parts.errors import PartNotReady
@@ -34,13 +35,15 @@ def seed(conch: Conch, *, fleet: Sequence[FleetServer], digits: Digits, say: Say
     say("registering three servers and the model 'digits'")
     add_fleet(conch, fleet)
     add_model(conch, digits)
+    reader.add_reader(conch, digits)
     for number in VERSIONS:
         add_version(conch, digits, number)
+    wait_until(lambda: conch.get(f"models/{reader.NAME}/versions/1"), {"ready"}, what=reader.NAME)
     for environment in RANKS:
         wait_for_servers(conch, [server for server in fleet if server.environment == environment])
         promote_first(conch, environment=environment, version=1, say=say)
     if not has_rollout(conch, environment="staging", version=2):
-        promote(conch, environment="staging", version=2, reason="better on held-out images", say=say)
+        release(conch, environment="staging", items={MODEL: 2, reader.NAME: 1}, say=say)
     guard_prod(conch)
     add_version_by_reference(conch, model=MODEL, digits=digits)
     add_overlay(conch, model=MODEL, environment="staging")
@@ -117,6 +120,18 @@ def promote(conch: Conch, *, environment: str, version: int, reason: str, say: S
     rollout = conch.post("rollouts", wanted)
     path = f"rollouts/{rollout['id']}?wait=30"
     wait_until(lambda: conch.get(path), {"succeeded"}, what=f"rollout {rollout['id']}")
+
+
+def release(conch: Conch, *, environment: str, items: dict[str, int], say: Say) -> None:
+    """Bring several models live together, and wait for the end of all."""
+    say(f"releasing {' and '.join(f'{model} {version}' for model, version in items.items())} in {environment}")
+    wanted = {
+        "environment": environment,
+        "items": [{"model": model, "version": version} for model, version in items.items()],
+        "reason": "better on held-out images, and the ensemble that reads them",
+    }
+    path = f"releases/{conch.post('releases', wanted)['id']}"
+    wait_until(lambda: conch.get(f"{path}?wait=30"), {"succeeded"}, what=path)
 
 
 def ensure(conch: Conch, collection: str, name: str, fields: dict[str, Any]) -> None:

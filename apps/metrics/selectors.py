@@ -183,5 +183,6 @@ def _latest(lines: Iterable[Line], window: Window) -> Iterator[Latest]:
 
 
 def _sentence(remarks: Iterable[str]) -> str:
-    """The remarks once each, in order."""
-    return "; ".join(dict.fromkeys(remark for remark in remarks if remark))
+    """The remarks once each, in order; one that another goes on from is said by that one."""
+    said = dict.fromkeys(remark for remark in remarks if remark)
+    return "; ".join(one for one in said if not any(other != one and other.startswith(one) for other in said))

@@ -26,11 +26,12 @@ _NONE = (
     "no series of dcgm-exporter for these devices: run it on their host and let the same Prometheus scrape it; "
     "say which devices a server uses with its labels `gpu` and `mig`"
 )
+_NO_MEMORY = f"{_NONE}. It may leave out DCGM_FI_DEV_FB_USED and DCGM_FI_DEV_FB_FREE on some MIG cards"
 _ABSENT: Mapping[Signal, str] = {
     Signal.SLICE_UTILISATION: f"{_NONE}. On MIG it must export DCGM_FI_PROF_GR_ENGINE_ACTIVE: "
     "DCGM_FI_DEV_GPU_UTIL is not available there",
-    Signal.SLICE_MEMORY: f"{_NONE}. It may leave out DCGM_FI_DEV_FB_USED on some MIG cards",
-    Signal.SLICE_MEMORY_TOTAL: f"{_NONE}. It may leave out DCGM_FI_DEV_FB_FREE on some MIG cards",
+    Signal.SLICE_MEMORY: _NO_MEMORY,
+    Signal.SLICE_MEMORY_TOTAL: _NO_MEMORY,
     Signal.CARD_POWER: _NONE,
     Signal.CARD_ENERGY: f"{_NONE}. It must export DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
 }

@@ -23,7 +23,7 @@ class HttpDiscovery:
 
 
 class Prometheus(Part):
-    """One Prometheus on a loopback port with its series in `root`.
+    """One Prometheus on a loopback port with its series in `root`; also scrapes what files in `root/targets` name.
 
     `conch` is where Conch's own /metrics are (host:port); the discovery's token opens them too.
     """
@@ -58,7 +58,7 @@ class Prometheus(Part):
 
     def make_child(self) -> Child:
         """The server, with its configuration written anew."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        (self.root / "targets").mkdir(parents=True, exist_ok=True)
         self.config.write_text(json.dumps(self._configuration(), indent=2))
         command: list[str | Path] = [
             find_program("prometheus", packages=self._packages),
@@ -87,7 +87,7 @@ class Prometheus(Part):
                     "authorization": {"type": "Bearer", "credentials_file": str(self._discovery.token_file)},
                 }
             ]
-        jobs = [job]
+        jobs = [job, {"job_name": "targets", "file_sd_configs": [{"files": [f"{self.root / 'targets'}/*.json"]}]}]
         if self._conch and self._discovery is not None:
             jobs.append(
                 {

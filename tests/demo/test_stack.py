@@ -83,7 +83,7 @@ def test_traffic_reaches_every_server_and_prometheus_sees_it(demo: dict[str, Any
 
 
 def test_the_demo_has_one_version_in_prod_and_a_better_one_in_staging(demo: dict[str, Any]) -> None:
-    placements = get(f"{demo['url']}/api/v1/placements", token=demo["api_token"])["results"]
+    placements = get(f"{demo['url']}/api/v1/placements?model=digits", token=demo["api_token"])["results"]
     versions = get(f"{demo['url']}/api/v1/models/digits/versions", token=demo["api_token"])["results"]
 
     assert {each["environment"]: each["active"] for each in placements} == {"staging": 2, "prod": 1}
@@ -102,6 +102,13 @@ def test_the_demo_shows_an_overlay_and_a_version_by_reference_with_a_finding(dem
     report = ask("models/digits/versions/6/report?environment=prod")
     assert ask("models/digits/versions/6")["source"].endswith("/digits-6.zip")
     assert "warmup-empty" in {finding["rule"] for finding in report["findings"]}
+
+
+def test_the_demo_shows_a_release_of_a_model_with_the_ensemble_on_top(demo: dict[str, Any]) -> None:
+    (release,) = get(f"{demo['url']}/api/v1/releases", token=demo["api_token"])["results"]
+
+    assert (release["state"], release["environment"]) == ("succeeded", "staging")
+    assert {one["model"]: one["to_version"] for one in release["rollouts"]} == {"digits": 2, "digit-reader": 1}
 
 
 def test_what_scripts_are_told_is_for_its_owner_only(demo: dict[str, Any], folder: Path) -> None:
@@ -143,7 +150,7 @@ def test_a_killed_demo_leaves_nothing_and_starts_again_where_it_was(demo: dict[s
     left = wait_for_none(f"{folder}/", timeout_s=30)
 
     with running(folder, DEMO, "demo.json") as described:
-        placements = get(f"{described['url']}/api/v1/placements", token=demo["api_token"])["results"]
+        placements = get(f"{described['url']}/api/v1/placements?model=digits", token=demo["api_token"])["results"]
 
     assert left == []
     assert described["servers"] == demo["servers"]

@@ -10,6 +10,7 @@ from tests.docs import documents
 
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b(?! sure)")
 REST = re.compile(r"/api/v1/[A-Za-z0-9/_{}$-]+")
+PICTURES = re.compile(r"""["(](?:docs/)?images/([^)"]+\.png)[")]""")
 PROGRAMS = re.compile(
     r"`((?:compose|demo|worker|apps|controlplane|tests|docs|static|templates|\.ci)/[A-Za-z0-9_./-]*)`"
 )
@@ -22,6 +23,14 @@ def test_every_link_leads_somewhere(document: str) -> None:
     targets = [target.partition("#")[0] for target in documents.links(document)]
 
     assert [target for target in targets if target and not (here / target).exists()] == []
+
+
+def test_every_picture_is_shown_somewhere_and_every_one_that_is_shown_is_there() -> None:
+    shown = {name for page in documents.PAGES for name in PICTURES.findall(documents.text(page))}
+
+    there = {file.name for file in (documents.ROOT / "docs" / "images").iterdir()}
+
+    assert shown == there
 
 
 @pytest.mark.parametrize("document", documents.PAGES)

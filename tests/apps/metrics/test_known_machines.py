@@ -202,7 +202,9 @@ def test_memory_that_the_exporter_leaves_out_is_said_and_not_zero(known_past: da
     answer = ask("slice_memory", known_past, server=name)
 
     assert (answer.state, answer.figure) == ("empty", None)
-    assert "It may leave out DCGM_FI_DEV_FB_USED on some MIG cards" in answer.message
+    told = "It may leave out DCGM_FI_DEV_FB_USED and DCGM_FI_DEV_FB_FREE on some MIG cards"
+    assert answer.message.count("no series of dcgm-exporter") == 1
+    assert told in answer.message
 
 
 def test_all_cards_together_are_every_slice_and_every_whole_gpu(known_past: datetime) -> None:

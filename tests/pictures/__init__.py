@@ -1,0 +1,1 @@
+"""Makes the pictures of README and docs from a running demo."""
