@@ -1,5 +1,6 @@
 """What preflight finds, as people see it."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -67,13 +68,21 @@ def _without_server(finding: "Finding") -> str:
 
 def _row(findings: "list[Finding]") -> FindingRow:
     first = findings[0]
+    message = first.message if len(findings) == 1 else _of_each(first)
     return FindingRow(
         chip=SEVERITIES[first.severity],
         rule=first.rule,
-        message=printable(first.message, limit=SHOWN_CHARS),
+        message=printable(message, limit=SHOWN_CHARS),
         mend=printable(first.mend, limit=SHOWN_CHARS),
         servers=tuple(one.server for one in findings if one.server),
     )
+
+
+def _of_each(finding: "Finding") -> str:
+    """The message of one server as it is of several, which stand beside it."""
+    if not finding.server:
+        return finding.message
+    return re.sub(rf"(?<![\w.-]){re.escape(finding.server)}(?![\w-])", "each server", finding.message)
 
 
 def _verdict(report: "Report") -> Chip:

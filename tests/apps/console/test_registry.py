@@ -199,10 +199,12 @@ def test_a_versions_page_tells_what_preflight_finds_for_an_environment(rows: Fle
     Version.objects.filter(model__name="digits", number=2).update(config=config)
 
     page = viewer.get("/models/digits/versions/2/?environment=staging").content.decode()
+    of_two = viewer.get("/models/digits/versions/2/?environment=prod").content.decode()
 
     assert "nobody knows whether staging-1 has the backend" in page
     assert "gpu-unknown" in page
     assert "prod-1" not in page.partition('id="report-title"')[2]
+    assert "nobody knows whether each server has the backend" in of_two
 
 
 def test_of_a_banned_version_the_report_says_so_first(rows: FleetRows, viewer: Client) -> None:
