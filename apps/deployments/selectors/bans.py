@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 
 from apps.deployments import plan
 from apps.deployments.errors import BanUnknown
-from apps.deployments.models import Ban, Placement
+from apps.deployments.models import Ban, Placement, Rollout
 from apps.deployments.selectors.placements import without_large
 from apps.registry.models import Version
 
@@ -48,6 +48,18 @@ def ban_on(placement: Placement, version: Version) -> Ban | None:
         if ban.artifact_digest == sought["artifact_digest"] or _have_same_files(ban.version, version):
             return ban
     return None
+
+
+def is_banned(gone: Rollout) -> bool:
+    """Whether what a rollout brought is banned there."""
+    return gone.to_version is not None and ban_on(gone.placement, gone.to_version) is not None
+
+
+def lacks_ban(gone: Rollout) -> bool:
+    """Whether what it brought is other than what was there before, and may come again."""
+    bad, good = gone.to_version, gone.from_version
+    is_other = bad is not None and (good is None or not are_same(bad, good))
+    return is_other and not is_banned(gone)
 
 
 def _have_same_files(one: Version, other: Version) -> bool:

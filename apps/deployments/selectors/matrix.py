@@ -193,7 +193,7 @@ def _moving(models: list[Model]) -> tuple[dict[tuple[int, int], int | None], dic
         elif is_back:
             # It is where it was.
             passed.pop(place, None)
-        elif before != after:
+        else:
             passed[place] = after
     return moving, passed
 

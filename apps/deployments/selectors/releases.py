@@ -6,6 +6,7 @@ from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from apps.deployments.errors import ReleaseUnknown
 from apps.deployments.models import Ban, Release, Rollout, Run, StepRun
+from apps.deployments.selectors.bans import lacks_ban
 from apps.deployments.selectors.ensembles import members_of
 from apps.deployments.selectors.rollouts import rollouts, with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState, RunDirection, StepState
@@ -36,6 +37,11 @@ def parts_of(release: Release) -> list[Rollout]:
     return [rollout for rollout in release.rollouts.all() if rollout.kind == RolloutKind.PROMOTE]
 
 
+def moving_parts(release: Release) -> list[Rollout]:
+    """Those that have not ended yet, whichever way they go."""
+    return [one for one in parts_of(release) if one.state in ACTIVE_ROLLOUT]
+
+
 def live_parts(release: Release) -> list[Rollout]:
     """Those that made live what still is, and that nothing of the release is taking back."""
     going = _taken_back(release, *ACTIVE_ROLLOUT)
@@ -57,11 +63,11 @@ def gone_back(release: Release) -> list[Rollout]:
 
 
 def is_ban_left_open(release: Release) -> bool:
-    """Whether something of what goes back or went back may come again: cheap, for who decides what to offer."""
+    """Whether something of what goes back or went back may come again; one query where it is banned by its number."""
     gone = [*gone_back(release), *(one for one in parts_of(release) if one.state == RolloutState.REVERTING)]
-    pairs = {(one.placement_id, one.to_version_id) for one in gone}
     in_force = Ban.objects.filter(lifted_at=None, placement__in={one.placement_id for one in gone})
-    return bool(pairs - set(in_force.values_list("placement", "version")))
+    banned = set(in_force.values_list("placement", "version"))
+    return any(lacks_ban(one) for one in gone if (one.placement_id, one.to_version_id) not in banned)
 
 
 def _is_live(part: Rollout) -> bool:

@@ -8,13 +8,13 @@ from apps.common.actor import Actor
 from apps.common.keeping import error_document
 from apps.deployments.errors import Aborted, ReleaseDecided, ReleaseNotLive
 from apps.deployments.models import Release, Rollout
-from apps.deployments.selectors.releases import GO, get_release, gone_back, live_parts, parts_of
+from apps.deployments.selectors.releases import GO, get_release, gone_back, live_parts, moving_parts
 from apps.deployments.services.conditions import require_reason
 from apps.deployments.services.releases import record_release
 from apps.deployments.services.requests import unload
 from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.turning import is_rolled_back, stay_back, turn, turn_back
-from apps.deployments.states import ACTIVE_ROLLOUT, RolloutState
+from apps.deployments.states import RolloutState
 
 
 def abort_release(actor: Actor, *, release: int, reason: str) -> Release:
@@ -24,7 +24,8 @@ def abort_release(actor: Actor, *, release: int, reason: str) -> Release:
     require_reason(reason, f"aborting {found}")
     error = error_document(Aborted(f"{actor.name}: {reason}"))
     with transaction.atomic():
-        going = [one for one in _stoppable(found) if one.state != RolloutState.REVERTING]
+        found = _held(release)
+        going = [one for one in moving_parts(found) if one.state != RolloutState.REVERTING]
         _refuse_decided(found, going)
         for rollout in going:
             turn(actor, rollout, reason=reason, verb="abort", error=error, now=timezone.now())
@@ -41,7 +42,8 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
     require(actor, "roll_back", found.environment.name)
     require_reason(reason, f"rolling back {found}")
     with transaction.atomic():
-        if any(one.state in ACTIVE_ROLLOUT for one in parts_of(found)):
+        found = _held(release)
+        if moving_parts(found):
             _turn_round(actor, found, reason=reason, is_banning=ban)
         else:
             _go_back(actor, found, reason=reason, is_banning=ban)
@@ -50,7 +52,7 @@ def roll_back_release(actor: Actor, *, release: int, reason: str, ban: bool = Tr
 
 
 def _turn_round(actor: Actor, release: Release, *, reason: str, is_banning: bool) -> None:
-    going = [one for one in _stoppable(release) if not is_rolled_back(one, is_banning=is_banning)]
+    going = [one for one in moving_parts(release) if not is_rolled_back(one, is_banning=is_banning)]
     _refuse_decided(release, going)
     for rollout in going:
         turn_back(actor, rollout, reason=reason, is_banning=is_banning)
@@ -85,14 +87,13 @@ def _back(actor: Actor, rollout: Rollout, environment: str, *, reason: str, is_b
     )
 
 
-def _stoppable(release: Release) -> list[Rollout]:
-    """Those that still move, locked: before the release, as whoever walks one of them does it."""
-    locked = Rollout.objects.select_for_update().filter(release=release, state__in=ACTIVE_ROLLOUT)
-    states = dict(locked.order_by("pk").values_list("pk", "state"))
-    found = [one for one in parts_of(release) if one.pk in states]
-    for one in found:
-        one.state = states[one.pk]
-    return found
+def _held(release: int) -> Release:
+    """It as it stands now; its rollouts are locked, before the release, as whoever walks one of them does it.
+
+    Those that have ended too: of two who send it back at once, the second finds what the first has done.
+    """
+    list(Rollout.objects.select_for_update().filter(release=release).order_by("pk").values_list("pk", flat=True))
+    return get_release(release)
 
 
 def _refuse_decided(release: Release, going: list[Rollout]) -> None:

@@ -16,7 +16,7 @@ from apps.common.keeping import error_document
 from apps.common.transitions import try_move
 from apps.deployments.errors import Aborted, RolloutNotAbortable
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import are_same, ban_on
+from apps.deployments.selectors.bans import is_banned, lacks_ban
 from apps.deployments.selectors.rollouts import get_rollout_alone
 from apps.deployments.services.bans import ban_version
 from apps.deployments.services.holds import keep_held
@@ -58,9 +58,9 @@ def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) ->
     In the caller's transaction. Where something has moved the placement since, what is live is not held.
     """
     placement, now = ended.placement, timezone.now()
-    is_new = is_banning and _lacks_ban(ended)
+    is_new = is_banning and lacks_ban(ended)
     has_moved = Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists()
-    is_held = has_moved or bool(rolled_back_of([ended.pk])) or _is_banned(ended)
+    is_held = has_moved or bool(rolled_back_of([ended.pk])) or is_banned(ended)
     if is_held and not is_new:
         return False
     if not is_held:
@@ -74,24 +74,13 @@ def is_rolled_back(turned: Rollout, *, is_banning: bool) -> bool:
     """Whether nothing is left to do of rolling it back: it is held since it turned round and, if asked for, banned."""
     if turned.state != RolloutState.REVERTING or not rolled_back_of([turned.pk]):
         return False
-    return not (is_banning and _lacks_ban(turned))
+    return not (is_banning and lacks_ban(turned))
 
 
 def rolled_back_of(turned: Collection[int]) -> set[int]:
     """Which of these were rolled back, not aborted alone: what is live there is held since they turned round."""
     held_since = Rollout.objects.filter(pk__in=turned, placement__held_at__gte=F("turned_at"))
     return set(held_since.values_list("pk", flat=True))
-
-
-def _lacks_ban(gone: Rollout) -> bool:
-    """Whether what it brought is other than what is there now, and may come again."""
-    bad, good = gone.to_version, gone.from_version
-    is_other = bad is not None and (good is None or not are_same(bad, good))
-    return is_other and not _is_banned(gone)
-
-
-def _is_banned(gone: Rollout) -> bool:
-    return gone.to_version is not None and ban_on(gone.placement, gone.to_version) is not None
 
 
 def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool, error: dict[str, Any]) -> Rollout:
@@ -112,7 +101,7 @@ def _turn_and_hold(actor: Actor, moving: Rollout, *, reason: str, is_banning: bo
 
 
 def _ban(actor: Actor, moving: Rollout, placement: Placement, *, reason: str, is_banning: bool, now: datetime) -> None:
-    if is_banning and moving.to_version is not None and _lacks_ban(moving):
+    if is_banning and moving.to_version is not None and lacks_ban(moving):
         ban_version(actor, placement, moving.to_version, reason=reason, rollout=moving, now=now)
 
 

@@ -3,11 +3,14 @@
 import pytest
 
 from apps.deployments import selectors
-from apps.deployments.models import Rollout, Run
+from apps.deployments.models import Overlay, Rollout, Run
+from apps.deployments.plan import config_digest
 from apps.deployments.selectors import Cell
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion
 from tests.factories.fleets import FleetRows
+
+NEW = {"max_batch_size": 4}
 
 
 @pytest.fixture
@@ -40,6 +43,18 @@ def test_a_server_that_lost_the_new_version_after_it_had_passed_is_drift(rows: F
     seen = cells(rows)["prod-1"]
 
     assert (seen.state, [(one.version, one.kind) for one in seen.differences]) == ("drift", [(2, "wrong_set")])
+
+
+def test_a_server_that_has_passed_a_new_overlay_is_no_drift_while_that_bakes(rows: FleetRows) -> None:
+    overlay = Overlay.objects.create(placement=rows.placements["digits", "prod"], number=1, document=NEW)
+    rollout = rows.rollout("digits", "prod", 1, 1, kind="reconfigure", state="running")
+    Rollout.objects.filter(pk=rollout.pk).update(to_overlay=overlay)
+    rollout.runs.filter(server__name="prod-1").update(state="succeeded", has_changed_server=True)
+    ObservedVersion.objects.filter(server__name="prod-1").update(loaded_under=config_digest(NEW))
+
+    seen = cells(rows)
+
+    assert {name: cell.state for name, cell in seen.items()} == {"prod-1": "changing", "prod-2": "serving"}
 
 
 def test_a_server_that_was_put_back_is_held_against_the_old_version_again(rows: FleetRows, baking: Rollout) -> None:

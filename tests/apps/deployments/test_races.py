@@ -6,12 +6,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
+from apps.deployments.models import Run
 from apps.deployments.services.healing import heal
 from apps.fleet import selectors as fleet
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import went_live
+from tests.factories.releases import advance as advance_all
+from tests.factories.releases import begin
 from tests.fixtures.two_at_once import while_waiting
 
 PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
@@ -72,3 +76,20 @@ def test_a_rollout_does_not_begin_on_a_server_that_has_just_been_retired(rows: F
         while_waiting(retire, promote)
 
     assert selectors.active_rollout(rows.placements["digits", "prod"]) is None
+
+
+def test_a_release_that_has_gone_back_is_held_and_banned_once_by_two_who_ask_at_once(pair: FleetRows) -> None:
+    release = begin()
+    advance_all(release)
+    services.abort_release(COMMAND, release=release.pk, reason="not now")
+    Run.objects.filter(rollout__release=release, state="running").update(state="cancelled")
+    advance_all(release)
+
+    def roll_back() -> Any:
+        return services.roll_back_release(COMMAND, release=release.pk, reason="errors")
+
+    with pytest.raises(errors.ReleaseNotLive, match="is held or banned as asked"):
+        while_waiting(roll_back, roll_back)
+
+    rolled_back = [event for event in audit.events(verb="roll_back") if event.subject_kind == "rollout"]
+    assert sorted(event.model for event in rolled_back) == ["digits", "letters"]

@@ -7,6 +7,7 @@ from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Ban, Placement, Release, Rollout, Run
+from apps.registry.models import Version
 from tests.factories.fleets import FleetRows
 from tests.factories.releases import advance, begin, live, pass_all, released, settle
 
@@ -251,6 +252,15 @@ def test_a_ban_can_follow_while_a_live_release_goes_back_and_once_it_has(pair: F
     assert {ban.version for ban in Ban.objects.all()} == {pair.versions["digits", 2], pair.versions["letters", 2]}
     assert Rollout.objects.filter(kind="rollback").count() == 2
     assert Release.objects.get(pk=release.pk).turned_because == "wrong labels"
+
+
+def test_what_differs_from_what_was_there_in_its_number_alone_is_not_offered_to_be_banned(pair: FleetRows) -> None:
+    release = gone_back()
+    for model in ("digits", "letters"):
+        before = pair.versions[model, 1]
+        Version.objects.filter(pk=pair.versions[model, 2].pk).update(artifact=before.artifact, config=before.config)
+
+    assert not selectors.is_ban_left_open(selectors.get_release(release.pk))
 
 
 def test_what_went_live_by_itself_since_a_release_went_back_is_neither_banned_nor_held(pair: FleetRows) -> None:
