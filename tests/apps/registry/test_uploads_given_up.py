@@ -61,8 +61,7 @@ def expire(_: Upload) -> Callable[[], Any]:
     return lambda: services.sweep_uploads(timezone.now() + timedelta(days=2))
 
 
-@pytest.mark.parametrize("first", [discard, expire])
-@pytest.mark.parametrize("second", [number, discard])
+@pytest.mark.parametrize(("first", "second"), [(discard, number), (expire, number), (discard, discard)])
 def test_what_is_asked_of_an_upload_that_has_just_gone_says_that_it_is_unknown(
     first: Callable[[Upload], Any], second: Callable[[Upload], Any], waiting: Upload, store: Path
 ) -> None:
