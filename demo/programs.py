@@ -14,7 +14,7 @@ from demo.parts.prometheus import Prometheus
 from demo.parts.valkey import Valkey
 
 WEB_THREADS = 16
-WORKER_THREADS = 8
+WORKER_THREADS = 16
 RUN_ONCE_TIMEOUT_S = 300
 
 

@@ -33,6 +33,8 @@ class Context:
     now: datetime
     # What the server says of its memory while other things are done; see `worker.steps._memory`.
     glance: Glance | None = None
+    # The server's index as it was read last, until something is sent that changes it.
+    index: tuple[IndexEntry, ...] | None = None
 
     @property
     def new(self) -> Candidate:
@@ -72,13 +74,19 @@ class Context:
         return float((self.now - self.step.started_at).total_seconds())
 
     def entries(self, model: str) -> dict[int, IndexEntry]:
-        """The server's index lines for one model, by version."""
-        found = self.work.home.index(self.backend)
-        return {entry.version: entry for entry in found if entry.model == model and entry.version is not None}
+        """The server's index lines for one model, by version, as they are now."""
+        self.index = self.work.home.index(self.backend)
+        return self.entries_seen(model)
+
+    def entries_seen(self, model: str) -> dict[int, IndexEntry]:
+        """The same as it was last read in this call; as it is now where a load was sent since."""
+        if self.index is None:
+            return self.entries(model)
+        return {entry.version: entry for entry in self.index if entry.model == model and entry.version is not None}
 
     def load(self, model: str, config: Mapping[str, Any], *, versions: Collection[int]) -> None:
         """Have the server load exactly `versions`, with the files that its kind of repository does not give it."""
-        work = self.work
+        work, self.index = self.work, None
         left_s = work.load_deadline_s - self.seconds_in_step()
         patience_s = work.home.load_patience_s(usual_s=self.patience_s, deadline_s=left_s)
         self.backend.load(model, config=config, files=work.carried(versions), timeout_s=patience_s)

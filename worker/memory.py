@@ -41,13 +41,15 @@ class Before:
     loaded: frozenset[tuple[str, int]]
 
 
-def look(server: Any, backend: ServingBackend, home: Home) -> Before | None:
-    """How it stands now; None where it does not tell. Uses no database connection."""
+def look(
+    server: Any, backend: ServingBackend, home: Home, index: tuple[IndexEntry, ...] | None = None
+) -> Before | None:
+    """How it stands now; None where it does not tell. `index` as it was just read. Uses no database connection."""
     devices = devices_now(server, backend)
     if not devices:
         return None
     try:
-        return Before(devices, _loaded(home.index(backend)))
+        return Before(devices, _loaded(home.index(backend) if index is None else index))
     except ControlPlaneError:
         return None
 
@@ -71,16 +73,11 @@ class Glance:
             self._told.append(found)
 
 
-def begin(server: Any, backend: ServingBackend, home: Home, *, now: datetime) -> None:
-    """Keep how things stand before something is loaded or unloaded; a reading that is open goes on."""
-    if not services.is_measuring(server):
-        keep(server, look(server, backend, home), now=now)
-
-
-def keep(server: Any, before: Before | None, *, now: datetime) -> None:
-    """Open a reading with it; one that is open goes on."""
+def keep(server: Any, before: Before | None, *, now: datetime) -> bool:
+    """Open a reading with it; one that is open goes on. False where there is nothing to keep."""
     if before is not None:
         services.begin_reading(server, devices=before.devices, loaded=before.loaded, now=now)
+    return before is not None
 
 
 def measure(reading_id: int, *, now: datetime) -> None:

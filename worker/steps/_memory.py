@@ -19,6 +19,7 @@ LOOK_AGAIN_S = 3.0
 # How long a load in a rollback may wait for what the server tells of its memory.
 COLD_WAIT_S = 0.1
 MAKE_ROOM = "make_room"
+OPEN = "is_measured"
 
 Needs = Mapping[tuple[int, MemoryKind], Taken]
 
@@ -37,8 +38,15 @@ def note(context: Context) -> None:
         # Beside a load this is nothing; a switch of milliseconds waits for none.
         wait_s = COLD_WAIT_S if "load" in work.run.recipe else 0.0
         memory.keep(work.server, context.glance.by_now(wait_s=wait_s), now=context.now)
-    elif not _goes_back(context):
-        memory.begin(work.server, context.backend, work.home, now=context.now)
+    elif not (_goes_back(context) or _is_begun(work) or services.is_measuring(work.server)):
+        before = memory.look(work.server, context.backend, work.home, context.index)
+        if memory.keep(work.server, before, now=context.now):
+            context.bear_in_mind(**{OPEN: True})
+
+
+def _is_begun(work: Work) -> bool:
+    """Whether this run has opened a reading: it stays open for as long as the run goes on."""
+    return any(step.memory.get(OPEN) for step in work.steps.values())
 
 
 def note_reconfiguring(context: Context) -> None:
@@ -65,8 +73,7 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
     # What is healed or runs under another configuration keeps its standby: it is loaded along with it.
     kept = work.kept.number if work.kept and work.old and work.rollout.kind == RolloutKind.PROMOTE else None
     standby = kept if kept in ready and kept != number else None
-    takes = _at_once(selectors.expectations(work.model, {*coming} | ({standby} if standby else set())), coming)
-    is_alike = _takes_as_much(work)
+    takes, is_alike = _at_once(work.takes, coming), _takes_as_much(work)
     if not is_alike or not any(one == number for one, _ in takes):
         under = "" if is_alike else " under such a configuration"
         return {"memory": f"unknown: no load of this version{under} was measured yet"}

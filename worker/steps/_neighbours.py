@@ -26,7 +26,8 @@ def before(context: Context) -> dict[str, Any]:
     if now is None:
         return {"watched": False}
     usual = _known(context) or usual_ms(_recently(context), now, minimum_requests=guard.minimum_requests)
-    return {"watched": True, "usual_ms": usual, "began": now}
+    # Where nobody is asked often enough to know what is usual, nobody can be seen to be slowed down.
+    return {"watched": True, "usual_ms": usual, "began": now if usual else {}}
 
 
 @contextmanager

@@ -83,7 +83,9 @@ def _warm(context: Context) -> Wait | None:
         _fail(context, error, phase="unload")
         return None
     entries = context.work.config_format.zero_warmup(context.new.config) if warmth.takes_zeros else []
-    context.remember(
+    # As above: a worker that is lost before this is kept warms the version once more; it compares only once.
+    keep = context.remember if compared else context.bear_in_mind
+    keep(
         phase="unload",
         detail={**golden, "latencies_us": warmth.latencies_us, "warmup": entries, "remark": warmth.remark} | compared,
     )

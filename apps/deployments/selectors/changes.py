@@ -10,6 +10,7 @@ from typing import Any
 
 from apps.deployments.models import Rollout, StepRun
 from apps.deployments.policy import Policy
+from apps.deployments.selectors.memory import Expectations, expectations
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.warmups import proven_warmups
 from apps.deployments.states import RunDirection, StepState
@@ -46,6 +47,13 @@ class Change:
     def proven(self) -> dict[int, list[dict[str, Any]]]:
         """The warm-ups that were proven when it was read."""
         return proven_warmups(self.versions)
+
+    @cached_property
+    def takes(self) -> Expectations:
+        """What memory each of its versions takes, as far as was known when it was read."""
+        row = self.row
+        versions = (row.from_version, row.to_version, row.placement.standby)
+        return expectations(row.placement.model.name, {one.number for one in versions if one is not None})
 
     @property
     def versions(self) -> set[int | None]:

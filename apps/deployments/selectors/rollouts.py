@@ -149,10 +149,9 @@ def require_run(run_id: int) -> None:
 
 def state_of(rollout_id: int) -> str:
     """A rollout's state, in the cheapest query there is; for waiting on it."""
-    state = Rollout.objects.values_list("state", flat=True).filter(pk=rollout_id).first()
-    if state is None:
-        raise RolloutUnknown(f"there is no rollout {rollout_id}")
-    return state
+    for state in Rollout.objects.filter(pk=rollout_id).values_list("state", flat=True):
+        return state
+    raise RolloutUnknown(f"there is no rollout {rollout_id}")
 
 
 def has_ended(state: str) -> bool:

@@ -2,17 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Prefetch, prefetch_related_objects
 
 from apps.deployments import plan
 from apps.deployments.models import Overlay, Rollout, Run, StepRun
 from apps.deployments.policy import Policy
-from apps.deployments.selectors.changes import change_of, warmups_for
+from apps.deployments.selectors.changes import Change, change_of, warmups_for
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
+from apps.deployments.selectors.memory import Expectations
 from apps.deployments.selectors.rollouts import state_of
 from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
 from apps.fleet.models import Server
@@ -53,6 +53,7 @@ class Work:
 
     run: Run
     rollout: Rollout
+    change: Change
     steps: dict[str, StepRun]
     server: Server
     model: str
@@ -68,10 +69,16 @@ class Work:
     kept: Candidate | None = None
     confirmed: frozenset[str] = field(default_factory=frozenset)
 
-    @cached_property
+    @property
     def samples(self) -> list[Sample]:
         """The model's samples by name; read when first asked for: a switch needs none, and they can be large."""
-        return list(self.run.model.samples.order_by("name"))
+        prefetch_related_objects([self.run.model], Prefetch("samples", queryset=Sample.objects.order_by("name")))
+        return list(self.run.model.samples.all())
+
+    @property
+    def takes(self) -> Expectations:
+        """What memory the versions take that this is about, where that was measured."""
+        return self.change.takes
 
     @property
     def ensembles(self) -> list[tuple[Ensemble, list[Sample]]]:
@@ -142,7 +149,8 @@ class Work:
 def work(run_id: int) -> Work:
     """Everything about one run; the row must exist. What all runs of its rollout share is not read again for each."""
     run = (
-        Run.objects.select_related("model", "server__repository", "server__environment")
+        Run.objects.select_related("model", "server__repository", "server__environment", "server__observation")
+        .defer("server__finding", "server__observation__extensions", "server__observation__asked")
         .prefetch_related("steps")
         .annotate(begun_at=F("rollout__created_at"), state_now=F("rollout__state"), wave_now=F("rollout__wave"))
         .get(pk=run_id)
@@ -171,6 +179,7 @@ def _work_on(run: Any, steps: dict[str, StepRun], *, state: str, wave: int) -> W
     return Work(
         run=run,
         rollout=rollout,
+        change=change,
         steps=steps,
         server=run.server,
         model=run.model.name,

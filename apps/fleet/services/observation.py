@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 MOST_AT_ONCE = 64
 # Every call has a deadline of 3 s; a directory on a hung network file system has none.
 GIVE_UP_AFTER_S = 12.0
+# What comes in within this is compared and written together: a hung server keeps the others waiting for no longer.
+TOGETHER_S = 0.1
 NOTHING_CHANGES: Mapping[int, Collection[str]] = MappingProxyType({})
 
 # What makes a version's row one of its own, and what a load writes into it.
@@ -72,7 +74,8 @@ def _sightings(servers: list[Server], rooms: Rooms, give_up_after_s: float) -> I
     try:
         while silent and time.monotonic() < deadline_s:
             done, silent = wait(silent, timeout=deadline_s - time.monotonic(), return_when=FIRST_COMPLETED)
-            yield [(asked[future], future.result()) for future in done]
+            soon, silent = wait(silent, timeout=TOGETHER_S)
+            yield [(asked[future], future.result()) for future in (*done, *soon)]
         late = f"observing it took more than {give_up_after_s:g} s"
         yield [(asked[one], ServerNotAsked(f"{asked[one].name}: {late}")) for one in silent]
     finally:
