@@ -1,6 +1,7 @@
 """What the environment tells Conch. The only place that reads environment variables."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# As RFC 9110 has them, of what is not empty and plain ASCII.
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"[ -~]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +108,15 @@ def names(name: str) -> list[str]:
     return [part.strip() for part in text(name).split(",") if part.strip()]
 
 
-def pairs(name: str) -> dict[str, str]:
-    """The variable as a comma-separated list of NAME=value."""
+def headers(name: str) -> dict[str, str]:
+    """The variable as a comma-separated list of NAME=value, each of which can be sent as an HTTP header."""
     found = [part.partition("=") for part in names(name)]
-    if not all(key.strip() and value.strip() for key, _, value in found):
-        raise ImproperlyConfigured(f"{name} is not a list of NAME=value, with a comma between two")
-    return {key.strip(): value.strip() for key, _, value in found}
+    told = {key.strip(): value.strip() for key, _, value in found}
+    if not all(_HEADER_NAME.fullmatch(key) and _HEADER_VALUE.fullmatch(value) for key, value in told.items()):
+        raise ImproperlyConfigured(
+            f"{name} is not a list of NAME=value with a comma between two, or holds what no header can"
+        )
+    return told
 
 
 def home() -> Path:

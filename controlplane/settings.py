@@ -182,7 +182,7 @@ CONCH: dict[str, Any] = {
     "prometheus_url": env.text("CONCH_PROMETHEUS_URL"),
     "prometheus_token": env.text("CONCH_PROMETHEUS_TOKEN"),
     "prometheus_token_file": env.text("CONCH_PROMETHEUS_TOKEN_FILE"),
-    "prometheus_headers": env.pairs("CONCH_PROMETHEUS_HEADERS"),
+    "prometheus_headers": env.headers("CONCH_PROMETHEUS_HEADERS"),
     "prometheus_link": env.text("CONCH_PROMETHEUS_LINK"),
     "grafana_link": env.text("CONCH_GRAFANA_LINK"),
     "scrape_interval_s": env.number("CONCH_SCRAPE_INTERVAL_S"),

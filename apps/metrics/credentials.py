@@ -18,7 +18,7 @@ class Credentials:
 
     token: str = field(default="", repr=False)
     token_file: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Credentials":
@@ -36,10 +36,6 @@ class Credentials:
         request.headers["Authorization"] = f"Bearer {self._current()}"
         return request
 
-    def without_token(self, text: str) -> str:
-        """Words from outside in which the token may stand: proxies are known to answer with what they were sent."""
-        return text.replace(self._current(), HIDDEN) if self.has_token else text
-
     def _current(self) -> str:
         where = self.token_file or "CONCH_PROMETHEUS_TOKEN"
         try:
@@ -50,6 +46,12 @@ class Credentials:
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise PrometheusTokenUnusable(f"The token for Prometheus is not one: {where} is empty, or has spaces in it")
         return token
+
+
+def without_secret(text: str, sent: Mapping[str, str]) -> str:
+    """Words from outside without what was `sent` as Authorization: proxies are known to answer with what they got."""
+    secret = sent.get("Authorization", "").rpartition(" ")[2]
+    return text.replace(secret, HIDDEN) if secret else text
 
 
 NOBODY = Credentials()

@@ -17,7 +17,7 @@ from requests.utils import get_netrc_auth
 from urllib3.exceptions import ProtocolError
 
 from apps.common.text import printable
-from apps.metrics.credentials import NOBODY, Credentials
+from apps.metrics.credentials import NOBODY, Credentials, without_secret
 from apps.metrics.errors import (
     PrometheusFailed,
     PrometheusRefusedConch,
@@ -182,7 +182,7 @@ def _failure(session: _Session) -> PrometheusFailed:
     """What an answer that is no result means: refused, out of time or unwell, in Prometheus's own words."""
     status = session.last.status_code if session.last is not None else 0
     document = _document(session)
-    reason = printable(str(document.get("error", "")), limit=_REASON_CHARS)
+    reason = _said(session, document.get("error", ""))
     if status in _NOT_LET_IN:
         return _not_let_in(session, reason)
     if document.get("errorType") in _OUT_OF_TIME:
@@ -198,10 +198,17 @@ def _not_let_in(session: _Session, reason: str) -> PrometheusRefusedConch:
     """Who asks is the matter, not what is asked. A proxy says why in plain text, or in a page that is left out."""
     said = session.last
     if not reason and said is not None and said.headers.get("Content-Type", "").startswith("text/plain"):
-        reason = printable(said.text, limit=_REASON_CHARS)
-    status = f"{said.status_code} {said.reason}" if said is not None else ""
-    words = session.credentials.without_token(f"{status}{': ' if reason else ''}{reason}")
-    return PrometheusRefusedConch(f"Prometheus refused Conch ({words}). Check {_WHO_ASKS}.")
+        reason = _said(session, said.text)
+    status = f"{said.status_code} {_said(session, said.reason)}" if said is not None else ""
+    return PrometheusRefusedConch(
+        f"Prometheus refused Conch ({status}{': ' if reason else ''}{reason}). Check {_WHO_ASKS}."
+    )
+
+
+def _said(session: _Session, words: object) -> str:
+    """Its own words, to be shown: without who asked. That is taken out first: cut short, it would not be found."""
+    sent = session.last.request.headers if session.last is not None else {}
+    return printable(without_secret(str(words), sent), limit=_REASON_CHARS)
 
 
 def _document(session: _Session) -> dict[str, Any]:
@@ -217,7 +224,7 @@ def _warnings(session: _Session) -> tuple[str, ...]:
     if session.last is None or b'"warnings"' not in session.last.content:
         return ()
     found = _document(session).get("warnings") or ()
-    return tuple(printable(str(warning), limit=_REASON_CHARS) for warning in found)
+    return tuple(_said(session, warning) for warning in found)
 
 
 def _clock_ahead_s(session: _Session, *, now: datetime) -> float:

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from apps.metrics.answers import answers
 from apps.metrics.credentials import Credentials
-from apps.metrics.errors import PrometheusRefusedConch, PrometheusTokenUnusable
+from apps.metrics.errors import PrometheusFailed, PrometheusRefusedConch, PrometheusTokenUnusable
 from apps.metrics.prometheus import Prometheus
 from apps.metrics.windows import Window
 from controlplane import env
@@ -51,7 +51,7 @@ def test_a_renewed_token_file_is_read_for_the_next_question(double: ScriptedProm
 
 def test_the_settings_say_who_asks(double: ScriptedPrometheus, settings, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("CONCH_PROMETHEUS_HEADERS", "X-Scope-OrgID=vision|audio, X-Team = ml")
-    given = {"prometheus_token": "t0ken", "prometheus_headers": env.pairs("CONCH_PROMETHEUS_HEADERS")}
+    given = {"prometheus_token": "t0ken", "prometheus_headers": env.headers("CONCH_PROMETHEUS_HEADERS")}
     settings.CONCH = {**settings.CONCH, "prometheus_url": double.url, **given}
 
     answers().over("up", WINDOW)
@@ -60,11 +60,14 @@ def test_the_settings_say_who_asks(double: ScriptedPrometheus, settings, monkeyp
     assert (sent["Authorization"], sent["X-Scope-OrgID"], sent["X-Team"]) == ("Bearer t0ken", "vision|audio", "ml")
 
 
-def test_headers_without_a_value_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONCH_PROMETHEUS_HEADERS", "X-Scope-OrgID")
+@pytest.mark.parametrize(
+    "given", ["X-Scope-OrgID", "X Scope=vision", "X-Scope:=vision", "X-Ünit=a", "X-Scope-OrgID=büro", "X-Team=a\x07b"]
+)
+def test_what_cannot_be_sent_as_a_header_is_refused_at_the_start(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONCH_PROMETHEUS_HEADERS", given)
 
     with pytest.raises(ImproperlyConfigured, match="CONCH_PROMETHEUS_HEADERS is not a list of NAME=value"):
-        env.pairs("CONCH_PROMETHEUS_HEADERS")
+        env.headers("CONCH_PROMETHEUS_HEADERS")
 
 
 def test_a_redirect_takes_neither_token_nor_tenant_elsewhere(double: ScriptedPrometheus) -> None:
@@ -98,6 +101,37 @@ def test_a_refusal_says_what_to_check_and_never_the_token(status: int, body: obj
     assert len(double.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "document"),
+    [
+        (400, {"status": "error", "errorType": "bad_data", "error": "no Bearer t0ken here"}),
+        (404, {"error": "t0ken"}),
+        (500, {"status": "error", "error": f"{'x' * 297}t0ken"}),
+        (503, {"status": "error", "errorType": "timeout", "error": "t0ken"}),
+    ],
+)
+def test_no_other_answer_tells_the_token_that_was_sent(status: int, document: object, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("t0ken")
+    with scripted_prometheus() as double:
+        double.says(status, document)
+
+        with pytest.raises(PrometheusFailed) as caught:
+            Prometheus(double.url, credentials=Credentials(token_file=str(file))).over("up", WINDOW)
+
+    assert "t0" not in f"{caught.value.message} {caught.value.facts}"
+
+
+def test_a_warning_does_not_tell_the_token_either() -> None:
+    data = {"resultType": "matrix", "result": []}
+    with scripted_prometheus() as double:
+        double.says(200, {"status": "success", "data": data, "warnings": ["t0ken expires"]})
+
+        reply = Prometheus(double.url, credentials=Credentials("t0ken")).over("up", WINDOW)
+
+    assert reply.warnings == ("[token] expires",)
+
+
 @pytest.mark.parametrize(("content", "why"), [(b"", "is empty"), (b"two words", "spaces"), (b"\xff\xfe", "not text")])
 def test_a_file_that_holds_no_token_is_said_and_nothing_asked(
     double: ScriptedPrometheus, tmp_path: Path, content: bytes, why: str
@@ -118,4 +152,4 @@ def test_a_token_file_that_is_not_there_is_named(double: ScriptedPrometheus, tmp
 
 
 def test_the_token_is_not_among_what_is_printed_or_logged() -> None:
-    assert "t0ken" not in repr(Credentials("t0ken"))
+    assert "t0ken" not in repr(Credentials("t0ken", headers=(("Authorization", "Basic t0ken"),)))
