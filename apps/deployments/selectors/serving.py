@@ -45,7 +45,9 @@ def in_service(server: Server, *, now: datetime) -> InService:
         return InService((f"{server.name} is {state}",), None, is_stale=False)
     is_stale = now - observation.at > STALE_AFTER
     if not observation.is_reachable:
-        return InService((f"{server.name} does not answer: {observation.reason}",), observation.seen_at, is_stale)
+        # The reason names the server itself, mostly.
+        why = observation.reason.removeprefix(f"{server.name}: ")
+        return InService((f"{server.name} does not answer: {why}",), observation.seen_at, is_stale)
     return InService(tuple(_faults(server, observation.seen_at)), observation.seen_at, is_stale)
 
 

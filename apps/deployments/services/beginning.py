@@ -1,6 +1,6 @@
 """How a rollout begins: all its rows and its audit event in one transaction, or none of them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -16,7 +16,7 @@ from apps.deployments.selectors.rollouts import active_rollout
 from apps.deployments.services.composing import Wanted, new_rollout, new_runs
 from apps.deployments.services.retired import retired_among
 from apps.deployments.services.superseding import supersede
-from apps.deployments.states import RolloutKind
+from apps.deployments.states import RolloutKind, RolloutState
 from apps.fleet.models import Server
 from apps.registry.models import Version
 from apps.registry.states import VersionState
@@ -28,6 +28,12 @@ VERBS = {
     RolloutKind.RETIRE: "retire_standby",
     RolloutKind.RECONFIGURE: "set_overlay",
     RolloutKind.HEAL: "heal",
+}
+
+
+WAITS: Mapping[str, str] = {
+    RolloutState.UNAPPROVED: "It waits until somebody else approves it: have it approved, or abort it.",
+    RolloutState.PAUSED: "It waits until somebody resumes it: read why, then resume, abort or roll it back.",
 }
 
 
@@ -113,9 +119,10 @@ def _now(rollout: Rollout, runs: list[Run], busy: Collection[int]) -> list[Run]:
 
 
 def rollout_active(moving: Rollout) -> RolloutActive:
-    """The refusal that names what is moving, and by whom."""
+    """The refusal that names what is moving, and by whom; what waits for somebody does not end by itself."""
     return RolloutActive(
         f"{moving} ({moving.kind} of {moving.placement}) by {moving.actor} is {moving.state}",
+        hint=WAITS.get(moving.state, ""),
         rollout=moving.pk,
         actor=moving.actor,
     )

@@ -122,9 +122,15 @@ def _on_failure(rollout: Rollout, policy: Policy, now: datetime) -> None:
         turn_by_itself(rollout, error_document(told), now=now)
         return
     if policy.failure == OnFailure.PAUSE and failed.state == RunState.FAILED:
-        pause_by_itself(rollout, reason=f"{failed.server.name}: {failed.error.get('message', 'failed')}", now=now)
+        pause_by_itself(rollout, reason=_named(failed), now=now)
         return
     turn_from_run(rollout, failed, now=now)
+
+
+def _named(failed: Run) -> str:
+    """Which server, and why; most messages name it themselves."""
+    server, message = failed.server.name, str(failed.error.get("message", "failed"))
+    return message if message.startswith(f"{server}:") else f"{server}: {message}"
 
 
 def _start(rollout: Rollout, now: datetime, *, most: int) -> None:

@@ -13,7 +13,6 @@ from apps.common.actor import COMMAND, Actor
 from apps.common.errors import ControlPlaneError, NotAllowed
 from apps.deployments import errors, selectors, services
 from apps.deployments.models import Placement, Rollout, Run, StepRun
-from apps.deployments.services.clock import TooOften
 from apps.fleet.errors import ServerUnknown
 from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows
@@ -54,6 +53,18 @@ def test_two_operators_promoting_at_once_get_one_rollout_and_one_refusal(rows: F
     assert (len(started), len(refused)) == (1, 1)
     assert refused[0].facts["rollout"] == started[0].pk
     assert Run.objects.count() == 2
+
+
+@pytest.mark.parametrize(("state", "way_out"), [("unapproved", "approved"), ("paused", "resume"), ("running", "Wait")])
+def test_the_refusal_of_a_second_promotion_says_how_the_first_goes_on(
+    rows: FleetRows, state: str, way_out: str
+) -> None:
+    rows.rollout("digits", "prod", 1, 2, state=state)
+
+    with pytest.raises(errors.RolloutActive) as refused:
+        services.promote(COMMAND, **PROD, version=3)
+
+    assert way_out in refused.value.hint
 
 
 def test_the_rollout_moves_one_server_after_another(rows: FleetRows) -> None:
@@ -259,30 +270,6 @@ def test_a_live_version_cannot_be_archived_and_another_can(rows: FleetRows) -> N
         services.archive_version(COMMAND, model="digits", version=1)
 
     assert services.archive_version(COMMAND, model="digits", version=3).state == "archived"
-
-
-def test_a_warm_up_schedule_that_would_be_traffic_is_refused(rows: FleetRows) -> None:
-    with pytest.raises(TooOften):
-        services.schedule_warmup(COMMAND, **PROD, every_s=1)
-
-
-def test_a_due_warm_up_is_claimed_once(rows: FleetRows) -> None:
-    services.schedule_warmup(COMMAND, **PROD, every_s=60)
-    now = timezone.now()
-
-    first, second = services.claim_due_warmups(now), services.claim_due_warmups(now)
-
-    assert [placement.model.name for placement in first] == ["digits"]
-    assert second == []
-
-
-def test_a_shorter_interval_counts_from_now(rows: FleetRows) -> None:
-    services.schedule_warmup(COMMAND, **PROD, every_s=86_400)
-    services.claim_due_warmups(timezone.now())
-
-    services.schedule_warmup(COMMAND, **PROD, every_s=60)
-
-    assert len(services.claim_due_warmups(timezone.now())) == 1
 
 
 def _was_live(rows: FleetRows, number: int) -> None:

@@ -119,12 +119,14 @@ def test_a_policy_may_pause_at_a_failed_server_so_that_it_can_be_tried_again(row
     rollout = ten(rows, parallel=2, failure="pause")
     advance(rollout)
     finish(rollout, state="failed", most=1)
+    Run.objects.filter(rollout=rollout, state="failed").update(error={"message": "prod-1: the disk is full"})
     paused = advance(rollout)
+    why = selectors.get_rollout(rollout.pk).pause_reason
 
     services.retry_run(COMMAND, rollout=rollout.pk, server="prod-1", reason="the disk is free again")
     advance(rollout)
 
-    assert paused == "paused"
+    assert (paused, why) == ("paused", "prod-1: the disk is full")
     assert states(rollout)[:2] == ["running", "running"]
     assert Run.objects.get(rollout=rollout, server__name="prod-1").attempts == 2
 
