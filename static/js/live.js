@@ -31,6 +31,7 @@
       open: new Map([...target.querySelectorAll("details")].filter(keyOf).map((one) => [keyOf(one), one.open])),
       scrolled: new Map([...target.querySelectorAll(".scroll, pre")].filter(keyOf).map((one) => [keyOf(one), [one.scrollLeft, one.scrollTop]])),
       focus: focused && (focused.id ? `#${CSS.escape(focused.id)}` : focused.getAttribute("href") && `a[href="${CSS.escape(focused.getAttribute("href"))}"]`),
+      hadFocus: Boolean(focused) && focused !== target,
       summary: focused && focused.matches("summary") ? keyOf(focused.parentElement) : "",
       page: scrollY,
     };
@@ -45,7 +46,8 @@
       if (at) [one.scrollLeft, one.scrollTop] = at;
     }
     const again = was.focus ? target.querySelector(was.focus) : [...target.querySelectorAll("details")].find((one) => was.summary && keyOf(one) === was.summary)?.firstElementChild;
-    if (again) again.focus({ preventScroll: true });
+    if (was.hadFocus && !again) target.tabIndex = -1; /* what had it is gone: Tab goes on from here, not from the top */
+    if (was.hadFocus) (again || target).focus({ preventScroll: true });
     if (scrollY !== was.page) scrollTo({ top: was.page, behavior: "instant" });
   }
 

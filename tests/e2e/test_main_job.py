@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from apps.access import services as access
+from apps.common.actor import COMMAND
+from apps.deployments import services
 from apps.fleet import connecting
 from apps.fleet import selectors as fleet
 from tests.factories.triton_models import ask
@@ -29,8 +32,12 @@ MARKED = """
         .filter((url) => url === `/rollouts/${rollout}/`).length >= 2
 """
 IS_FOCUSED = """
-    ([words, tag]) => document.activeElement.textContent.trim().startsWith(words)
-        && document.activeElement.tagName.includes(tag)
+    ([words, tag]) => (document.activeElement.textContent.trim().startsWith(words)
+        || document.activeElement.getAttribute("href") === words) && document.activeElement.tagName.includes(tag)
+"""
+IS_SEEN = """
+    () => document.activeElement.matches(":focus-visible")
+        && getComputedStyle(document.activeElement).outlineStyle !== "none"
 """
 _models = count(1)
 
@@ -83,30 +90,45 @@ def test_upload_promote_watch_roll_back_and_find_it_in_the_audit(stack: Stack, p
     assert traffic.failures == []
 
 
-def test_a_rollback_needs_no_mouse(stack: Stack, page: Page) -> None:
+def test_promoting_approving_trying_and_rolling_back_need_no_mouse(
+    stack: Stack, page: Page, new_context: Callable[..., BrowserContext]
+) -> None:
     world = stack.world
-    world.promote(world.upload())
-    page.get_by_label("Username").focus()
-    page.keyboard.type(OPERATOR)
-    page.keyboard.press("Tab")
-    page.keyboard.type(PASSWORD)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Fleet")).to_be_visible(timeout=PATIENCE_MS)
+    world.upload()
+    services.change_policy(COMMAND, environment="prod", document={"approval": "another"})
+    access.add_user(COMMAND, username="rita", password=PASSWORD)
+    access.grant_role(COMMAND, username="rita", role="operator")
+    second = new_context(base_url=stack.url).new_page()
+    sign_in_by_keys(page, OPERATOR)
 
-    page.keyboard.press("g")
-    page.keyboard.press("m")
-    page.wait_for_url("**/models/")
-    tab_to(page, world.model)
+    open_version_by_keys(page, world.model, 2)
+    open_dialog_by_keys(page, "Promote")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("link", name="Promote…")).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/models/{world.model}/")
-    tab_to(page, "Roll back to 1")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_visible()
-    tab_to(page, "", tag="TEXTAREA")
-    page.keyboard.type("no mouse at hand")
-    tab_to(page, "Roll back 2 prod servers from 2 to 1 (hot: instant)")
-    page.keyboard.press("Enter")
+    type_reason(page, "better on held-out images")
+    press(page, "Promote", tag="BUTTON")
+    page.wait_for_url("**/rollouts/*/")
+    tab_to(page, "Abort")
 
+    approve_by_keys(second)
+    state = page.locator("#live-rollout .facts .chip")
+    expect(state).to_have_text("moving >", timeout=PATIENCE_MS)
+    expect(page.get_by_role("link", name="Abort…")).to_be_focused()
+    expect(state).to_have_text("done", timeout=PATIENCE_MS)
+    expect(page.locator("#live-rollout")).to_be_focused()
+
+    open_version_by_keys(page, world.model, 2)
+    press(page, "Try it")
+    page.wait_for_url("**/try/")
+    press(page, "Send one request")
+    expect(page.get_by_role("heading", name="Answer")).to_be_visible(timeout=PATIENCE_MS)
+
+    search_by_keys(page, world.model)
+    open_dialog_by_keys(page, "Roll back to 1")
+    type_reason(page, "no mouse at hand")
+    press(page, "Roll back 2 prod servers from 2 to 1 (hot: instant)")
     expect(page.locator("#live-rollout")).to_contain_text("done", timeout=PATIENCE_MS)
     expect(page.locator("#live-rollout")).to_contain_text("no mouse at hand")
     assert answering(world) == {"prod-1": 1, "prod-2": 1}
@@ -172,3 +194,65 @@ def tab_to(page: Page, words: str, *, tag: str = "") -> None:
         return bool(page.evaluate(IS_FOCUSED, [words, tag]))
 
     assert any(is_there() for _ in range(80)), f"Tab does not lead to {words or tag}"
+    assert page.evaluate(IS_SEEN)
+
+
+def press(page: Page, words: str, *, tag: str = "") -> None:
+    """Go there by Tab and press Enter."""
+    tab_to(page, words, tag=tag)
+    page.keyboard.press("Enter")
+
+
+def sign_in_by_keys(page: Page, name: str) -> None:
+    """From the page that asks who one is."""
+    page.get_by_label("Username").focus()
+    page.keyboard.type(name)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Fleet")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def search_by_keys(page: Page, words: str) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/models/{words}/")
+
+
+def open_version_by_keys(page: Page, model: str, number: int) -> None:
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    page.wait_for_url("**/")
+    search_by_keys(page, model)
+    press(page, f"/models/{model}/versions/{number}/")
+    page.wait_for_url(f"**/versions/{number}/")
+
+
+def open_dialog_by_keys(page: Page, words: str) -> None:
+    """The focus goes into it, to where one begins."""
+    press(page, words, tag="A")
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_visible()
+    assert page.evaluate(IS_SEEN)
+    assert page.evaluate("document.querySelector('dialog').contains(document.activeElement)")
+
+
+def type_reason(page: Page, words: str) -> None:
+    expect(page.get_by_role("dialog").get_by_label("Why")).to_be_visible()
+    tab_to(page, "", tag="TEXTAREA")
+    page.keyboard.type(words)
+
+
+def approve_by_keys(page: Page) -> None:
+    """Somebody else, from the list of rollouts."""
+    page.goto("/")
+    sign_in_by_keys(page, "rita")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/rollouts/")
+    where = page.locator("#live-rollouts tbody th a").first.get_attribute("href") or ""
+    press(page, where)
+    page.wait_for_url(f"**{where}")
+    open_dialog_by_keys(page, "Approve")
+    type_reason(page, "seen on staging")
+    press(page, "Approve", tag="BUTTON")
