@@ -49,8 +49,8 @@ SETTINGS = (
         "CONCH_MAX_INCOMING_BYTES",
         str(64 * 2**30),
         "most bytes on their way in, by whatever door: announced, sent as a form, being fetched, not checked yet, "
-        "waiting for a choice or a number. A fetch waits for room and says so (`incoming_full`). Room is promised to "
-        "one at a time, on the disk too: what has still to come counts as taken (`store_full`)",
+        "waiting for a choice or a number. Room is promised to one at a time, on the disk too: what has still to come "
+        "counts as taken. A fetch waits for room and says so (`incoming_full`, `store_full`)",
     ),
     Setting("CONCH_MAX_UNFINISHED_UPLOADS", "20", "most unfinished uploads of one person or token"),
     Setting(

@@ -18,6 +18,8 @@ from apps.registry.errors import StoreBroken, StoreFull, UploadBroken, UploadEmp
 # `receiving` is where the web server keeps a file while it still comes in; see FILE_UPLOAD_TEMP_DIR.
 INCOMING, STAGING, RECEIVING = "incoming", "staging", "receiving"
 LEFTOVER_AGE_S = 3_600
+# Longer than a proxy waits for the next byte of a form.
+SILENT_FOR_S = 300
 SHELF_CHARS, DIGEST_CHARS = 2, 64
 SEALED_FILE_MODE = 0o444
 # Of st_blocks, whatever the file system's own are.
@@ -144,10 +146,13 @@ class Receiving:
 
 
 def receiving(store: Path) -> Receiving:
-    """Each form's file has its whole length from the beginning, and blocks only where something came."""
-    folder = store / RECEIVING
+    """Each form's file has its whole length from the beginning, and blocks only where something came.
+
+    One to which nothing came for minutes counts no longer: whoever received it was killed.
+    """
+    folder, since = store / RECEIVING, time.time() - SILENT_FOR_S
     found = [_stat(entry) for entry in os.scandir(folder)] if folder.is_dir() else []
-    there = [one for one in found if one is not None]
+    there = [one for one in found if one is not None and one.st_mtime >= since]
     return Receiving(
         announced_bytes=sum(one.st_size for one in there),
         written_bytes=sum(min(one.st_size, one.st_blocks * BLOCK_BYTES) for one in there),

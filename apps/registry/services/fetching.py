@@ -20,7 +20,7 @@ from apps.common.keeping import error_document
 from apps.common.text import printable
 from apps.common.transitions import try_move
 from apps.registry import artifacts, growing, selectors, sources
-from apps.registry.errors import DigestWrong, FetchKeptDying, IncomingFull, UploadEmpty, UploadTooLarge
+from apps.registry.errors import DigestWrong, FetchKeptDying, IncomingFull, StoreFull, UploadEmpty, UploadTooLarge
 from apps.registry.growing import Growing
 from apps.registry.models import Fetch, Version
 from apps.registry.services.leases import MOST_TRIES, Lease, LeaseLost
@@ -192,7 +192,7 @@ def _stop(fetch: Fetch, lease: Lease, error: ControlPlaneError) -> None:
     moved_at = Fetch.objects.filter(pk=fetch.pk).values_list("moved_at", flat=True).first() or now
     try:
         # Room comes when others end; that is no fault of the source, which is given up after a while.
-        if isinstance(error, IncomingFull):
+        if isinstance(error, IncomingFull | StoreFull) and not fetch.reserved_bytes:
             _put_off(fetch, lease, error, moved_at=now)
         elif error.retryable and now - moved_at < GIVE_UP_AFTER:
             _put_off(fetch, lease, error)

@@ -86,7 +86,7 @@ def _require_allowance(size_bytes: int) -> None:
     most, taken = int(settings.CONCH["max_incoming_bytes"]), incoming_bytes()
     if size_bytes > most - taken:
         more = f"{size_bytes:,} bytes more are too much" if size_bytes else f"more than {most:,} bytes are too much"
-        raise IncomingFull(f"{more}: {taken:,} are on their way in already", room_bytes=most - taken)
+        raise IncomingFull(f"{more}: {taken:,} are on their way in already", room_bytes=max(0, most - taken))
 
 
 def require_disk(size_bytes: int, *, beside: Fetch | None = None) -> None:

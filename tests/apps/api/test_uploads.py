@@ -2,6 +2,8 @@
 
 import http.client
 import io
+import os
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,6 +114,18 @@ def test_a_form_counts_from_its_first_byte_with_all_that_it_was_announced_with(
 
     assert file is not None
     assert (coming, artifacts.receiving(store).announced_bytes, file.read()) == (1_000, 4, b"some")
+
+
+def test_a_form_whose_process_was_killed_soon_counts_no_longer(store: Path, settings: LazySettings) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(store / "receiving")
+    form = ReceivingHandler(HttpRequest(), limit_bytes=2_000)
+    form.handle_raw_input(None, {}, 1_000, b"")
+    form.new_file("file", "x.zip", "application/zip", None)
+    (left,) = (store / "receiving").iterdir()
+
+    os.utime(left, (time.time() - 301,) * 2)
+
+    assert artifacts.receiving(store) == artifacts.Receiving()
 
 
 def test_of_two_forms_that_were_let_in_at_once_the_second_stops_at_its_first_byte(

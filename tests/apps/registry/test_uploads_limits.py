@@ -85,6 +85,11 @@ def test_all_together_may_announce_only_so_much(begin: Begin, settings: Settings
     with pytest.raises(IncomingFull):
         begin(actor=OTHER)
 
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 5}
+    with pytest.raises(IncomingFull) as full:
+        begin(actor=OTHER)
+    assert full.value.facts["room_bytes"] == 0
+
 
 def test_bytes_that_nobody_has_checked_yet_count_whatever_door_they_came_by(
     begin: Begin, receive: Callable[..., Version], settings: Settings
@@ -231,9 +236,12 @@ def test_what_is_promised_to_one_upload_is_promised_to_no_other(
             begin(content=content)
         with pytest.raises(StoreFull):
             services.require_room(len(content))
-        fetched = fetches.fetch(ask(f"{root}/x.zip"))
+        fetched = ask(f"{root}/x.zip")
+        Fetch.objects.update(moved_at=timezone.now() - timedelta(days=1))
+        fetches.fetch(fetched, times=2)
         services.discard_upload(OPERATOR, first.key)
         instead = begin(content=content)
 
+        # Others' room is no fault of the source: it waits for as long as they take.
         assert (fetched.state, fetched.error["code"]) == ("fetching", "store_full")
         assert (instead.state, sum(path.endswith(instead.key) for path in files_under(disk))) == ("receiving", 1)
