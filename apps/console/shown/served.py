@@ -34,6 +34,15 @@ class VersionRow:
     back_url: str = ""
 
 
+def as_last_seen(row: VersionRow) -> VersionRow:
+    """What was true when the server last answered is no verdict on what it holds now: marked, never green."""
+    observed, verdict = (
+        replace(one, label=f"{one.label}?", tone="stale", says="as last seen") if one.tone in ("ok", "mute") else one
+        for one in (row.observed, row.verdict)
+    )
+    return replace(row, observed=observed, verdict=verdict)
+
+
 def version_rows(
     observed: Sequence["ObservedVersion"], desired: Iterable["Wanted"], environment: str, *, most: int | None
 ) -> tuple[list[VersionRow], int]:

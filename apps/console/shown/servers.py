@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from apps.common.text import SHOWN_CHARS, printable
 from apps.console.shown.links import link
-from apps.console.shown.served import VersionRow, explained, version_rows
+from apps.console.shown.served import VersionRow, as_last_seen, explained, version_rows
 from apps.console.shown.state import SERVER, Chip, Problem, chip, problem
 from apps.console.shown.words import listed
 
@@ -79,6 +79,11 @@ class ServerPage:
     is_asked_to_reconcile: bool = False
     not_ready: Problem | None = None
 
+    @property
+    def is_said(self) -> bool:
+        """Whether it is said already why it is not in service: it does not answer."""
+        return bool(self.line.reason) and self.line.seen.tone == "bad"
+
 
 def server_line(server: "Server", now: datetime) -> ServerLine:
     """One server in a list; its observation comes with it."""
@@ -130,8 +135,11 @@ def server_page(
     rows, more_rows = version_rows(seen, wanted, server.environment.name, most=most_rows)
     observation = getattr(server, "observation", None)
     finding: Mapping[str, Any] = server.finding or {}
+    line = server_line(server, now)
+    if line.seen.tone != "ok":
+        rows = [as_last_seen(row) for row in rows]
     return ServerPage(
-        line=server_line(server, now),
+        line=line,
         rows=tuple(explained(row, server.kind) for row in rows),
         more_rows=more_rows,
         problem=problem(finding) if server.state in ("refused", "checking") else None,

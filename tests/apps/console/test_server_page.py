@@ -27,6 +27,20 @@ def test_a_server_with_many_rows_shows_the_troubled_ones_first_and_all_when_aske
     assert "?rows=all" not in whole.split("<table>")[1].split("</section>")[0]
 
 
+def test_what_a_silent_server_held_is_marked_as_last_seen_and_its_reason_is_said_once(
+    rows: FleetRows, viewer: Client
+) -> None:
+    silent = rows.server("prod-3", "prod", is_reachable=False)
+    rows.observed(silent.name, "resnet50", 11)
+
+    page = viewer.get("/servers/prod-3/").content.decode()
+
+    assert "ready?" in page
+    assert ">ready<" not in page
+    assert "last answer" in page
+    assert "Not in service:" not in page
+
+
 def test_what_differs_is_shown_with_since_when_and_what_is_done_about_it(sign_in: Callable[..., Client]) -> None:
     break_things(small_fleet())
     Rollout.objects.filter(state="rolled_back").update(finished_at=timezone.now() - timedelta(minutes=7))
