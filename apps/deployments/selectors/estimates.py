@@ -61,7 +61,7 @@ def _of_waves(
 ) -> Estimate:
     each_s = _each_s(rollout, counts)
     if each_s is None and any(wave.queued or wave.running for wave in waves):
-        return Estimate(why="no such change of this model was seen before")
+        return Estimate(why="no server is done yet")
     parallel = policy.parallel if rollout.goes_in_waves else max(sum(one.number for one in counts), 1)
     ends_at = through_at(waves, each_s=each_s or 0.0, parallel=parallel, baking_since=rollout.baking_since, now=now)
     if ends_at is not None:

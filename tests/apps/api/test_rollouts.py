@@ -40,7 +40,7 @@ def test_a_promotion_is_accepted_and_can_be_followed(ci: Client) -> None:
     assert told["estimate"] == {
         "left_s": None,
         "ends_at": None,
-        "why": "no such change of this model was seen before",
+        "why": "no server is done yet",
     }
 
 

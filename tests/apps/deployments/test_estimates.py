@@ -83,8 +83,17 @@ def test_before_any_is_done_what_earlier_changes_took_is_expected(moving: Rollou
     unknown = left(moving)
     moving.plan["each_s"] = 15
 
-    assert unknown == Estimate(why="no such change of this model was seen before")
+    assert unknown == Estimate(why="no server is done yet")
     assert left(moving).left_s(NOW) == 5 + 15 + 60
+
+
+def test_a_hot_rollback_that_hangs_is_not_said_to_be_the_first_of_its_kind(rows: FleetRows) -> None:
+    rows.rollout("digits", "prod", 2, 1, kind="rollback")
+
+    again = rows.rollout("digits", "prod", 2, 1, kind="rollback", state="running")
+    again.runs.update(state="running", started_at=ago(2), finished_at=None)
+
+    assert left(again) == Estimate(why="no server is done yet")
 
 
 @pytest.mark.parametrize(
