@@ -1,10 +1,8 @@
 """Adding and removing samples."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -20,10 +18,11 @@ from apps.deployments import selectors as deployments
 from apps.deployments import services as deployment_services
 from apps.registry import selectors as registry
 from apps.registry import services
-from apps.registry.errors import UploadTooLarge
+from apps.registry.arriving import ReceivingHandler, too_large
 from apps.registry.npz import MAX_FILE_BYTES
 
-# Room for the other fields of a multipart body.
+# Two files, and room for the other fields of a multipart body.
+MOST_BYTES = 2 * MAX_FILE_BYTES
 FIELDS_BYTES = 8 * 2**20
 
 
@@ -36,9 +35,9 @@ def add_sample(request: HttpRequest, name: str) -> HttpResponse:
     registry.get_model(name)
     if request.method == "POST":
         access.require(actor(request), "add_sample")
-        if int(request.headers.get("Content-Length") or 0) > 2 * MAX_FILE_BYTES + FIELDS_BYTES:
-            raise UploadTooLarge(f"the form has more than {2 * MAX_FILE_BYTES:,} bytes", limit_bytes=2 * MAX_FILE_BYTES)
-        Path(settings.FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
+        if int(request.headers.get("Content-Length") or 0) > MOST_BYTES + FIELDS_BYTES:
+            raise too_large(MOST_BYTES)
+        request.upload_handlers = [ReceivingHandler(request, limit_bytes=MOST_BYTES)]
     return _take_sample(request, name)
 
 

@@ -40,7 +40,9 @@ def keep_unnumbered(upload: Upload, digest: str) -> NumberTakenMeanwhile:
     """Keep a whole upload until it has a number; the error to raise. UploadUnknown where it was given up meanwhile."""
     until = timezone.now() + upload_time()
     error = taken_meanwhile(upload)
-    if not try_move(upload, UploadState.NUMBERING, digest=digest, error=error_document(error), expires_at=until):
+    kept = try_move(upload, UploadState.NUMBERING, digest=digest, error=error_document(error), expires_at=until)
+    # Another process may have kept it so: this one was silent for so long that its lease ran out.
+    if not kept and not Upload.objects.filter(pk=upload.pk).exists():
         raise selectors.unknown_upload(upload.key)
     return error
 

@@ -2,12 +2,15 @@
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
+import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from apps.registry.models import Sample
 from tests.factories.fleets import FleetRows
@@ -19,6 +22,22 @@ def npz(**arrays: object) -> SimpleUploadedFile:
     kept = io.BytesIO()
     np.savez(kept, **arrays)  # type: ignore[arg-type]
     return SimpleUploadedFile("tensors.npz", kept.getvalue())
+
+
+@pytest.fixture(autouse=True)
+def receiving(tmp_path: Path, settings: Settings) -> None:
+    """Where files of a form come in."""
+    settings.CONCH = {**settings.CONCH, "artifacts_dir": tmp_path}
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "receiving")
+
+
+def test_a_sample_s_files_count_among_what_comes_in_too(rows: FleetRows, operator: Client, settings: Settings) -> None:
+    settings.CONCH = {**settings.CONCH, "max_incoming_bytes": 100}
+
+    answer = operator.post(PAGE, {"name": "filed", "inputs_file": npz(pixels=np.zeros((1, 64), np.float32))})
+
+    assert (answer.status_code, Sample.objects.filter(name="filed").exists()) == (503, False)
+    assert "are on their way in already" in answer.content.decode()
 
 
 def test_files_make_a_golden_sample(rows: FleetRows, operator: Client) -> None:

@@ -15,6 +15,7 @@ from apps.common.errors import ControlPlaneError
 from apps.registry import artifacts, services
 from apps.registry.errors import NumberTakenMeanwhile
 from apps.registry.models import Upload, Version
+from apps.registry.services.numbering import keep_unnumbered
 from tests.apps.registry.conftest import files_under
 from tests.apps.registry.sending import CONTENT, OPERATOR, Begin, send
 from tests.factories.archives import good, zipped
@@ -92,3 +93,13 @@ def test_the_last_bytes_of_an_upload_that_has_just_gone_make_no_version(begin: B
 
     assert (answer, Version.objects.count(), files_under(store)) == ("upload_unknown", 0, [])
     assert not Event.objects.filter(verb="add_version").exists()
+
+
+def test_an_upload_that_another_process_has_kept_without_a_number_is_not_said_to_be_unknown(waiting: Upload) -> None:
+    late = Upload.objects.get(pk=waiting.pk)
+    late.state = "receiving"
+
+    error = keep_unnumbered(late, late.digest)
+
+    assert isinstance(error, NumberTakenMeanwhile)
+    assert Upload.objects.get(pk=waiting.pk).state == "numbering"
