@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -31,8 +31,11 @@ SIZES = (10, 100, 1_000)
 MODELS = 20
 EVERY_S = 10
 WATCH_S = 45
+SETTLE_S = 5
 PAGES = 40
 ROLLOUT_WITHIN_S = 900
+# Observing is measured with one worker; what moves a fleet of any size is two.
+ROLLOUT_WORKERS = 2
 ROLLED = "rolled"
 OBSERVE_BAR_S, CORES_BAR, EXTRA_BAR_S, PAGE_BAR_MS, GROWTH_BAR = 10, 1, 60, 150, 1
 
@@ -44,8 +47,7 @@ class Ground:
     home: Home
     variables: dict[str, str]
     fleet: SimulatedFleet
-    worker: Program
-    web: Program
+    workers: tuple[Program, ...]
     port: int
     size: int
 
@@ -57,8 +59,19 @@ class Ground:
 
     @property
     def worker_cpu_s(self) -> float:
-        """CPU seconds the worker has used so far."""
-        return cpu_s(self.worker.running_child.pid)
+        """CPU seconds the workers have used so far, all together."""
+        return sum(cpu_s(one.running_child.pid) for one in self.workers)
+
+    @contextmanager
+    def joined(self, more: int) -> Iterator["Ground"]:
+        """The same with so many more workers beside, which have come to rest."""
+        with ExitStack() as running:
+            beside = tuple(worker(self.home, variables=self.variables, beside=n) for n in range(1, more + 1))
+            for program in beside:
+                running.callback(program.stop)
+                program.start()
+            time.sleep(SETTLE_S)
+            yield replace(self, workers=(*self.workers, *beside))
 
     def look(self) -> dict[str, Any]:
         """Rows of every table, and a session."""
@@ -69,13 +82,14 @@ class Ground:
 
 
 def measure(stack: Stack) -> tuple[list[Figure], dict[str, Any]]:
-    """Four figures for each size, and the rows that observing added."""
+    """What each size costs, how that grows from one to the next, and the samples behind it."""
     samples: dict[str, Any] = {}
     for size in SIZES:
         stack.say(f"fleet: {size:,} servers x {MODELS} models")
         with _standing(stack, size) as ground:
             seen, pages = _watch(ground), _page(ground)
-            samples[str(size)] = _with_own_cost({**seen, "page_ms": pages, **_roll_out(ground)})
+            with ground.joined(ROLLOUT_WORKERS - 1) as both:
+                samples[str(size)] = _with_own_cost({**seen, "page_ms": pages, **_roll_out(both)})
         stack.say(f"fleet: {_short(samples[str(size)])}")
     return _figures(samples), samples
 
@@ -97,11 +111,11 @@ def _standing(stack: Stack, size: int) -> Iterator[Ground]:
         prepare_database(home, variables)
         _fill(home, variables, fleet, size)
         port = home.port("web")
-        programs = worker(home, variables=variables), web(home, port=port, variables=variables)
-        for program in programs:
+        observing = worker(home, variables=variables)
+        for program in (observing, web(home, port=port, variables=variables)):
             running.callback(program.stop)
             program.start()
-        yield Ground(home, variables, fleet, *programs, port, size)
+        yield Ground(home, variables, fleet, (observing,), port, size)
 
 
 def _fill(home: Home, variables: dict[str, str], fleet: SimulatedFleet, size: int) -> None:
@@ -168,13 +182,16 @@ def _roll_out(ground: Ground) -> dict[str, Any]:
     ensure(conch, "models", ROLLED, {"owner": "bench"})
     conch.upload(f"models/{ROLLED}/versions", write_quick_archive(ground.home.state, ROLLED), {"number": "1"})
     wait_until(lambda: conch.get(f"models/{ROLLED}/versions/1"), {"ready"}, what="the version")
-    spent_s, simulated_s = ground.worker_cpu_s, ground.fleet.cpu_s()
+    spent_s, simulated_s = [cpu_s(one.running_child.pid) for one in ground.workers], ground.fleet.cpu_s()
     asked = conch.post("rollouts", {"environment": "prod", "model": ROLLED, "version": 1, "reason": "bench"})
     ended = _wait(conch, asked["id"])
     begun, done = (datetime.fromisoformat(ended[name]) for name in ("created_at", "finished_at"))
+    each_s = [cpu_s(one.running_child.pid) - before_s for one, before_s in zip(ground.workers, spent_s, strict=True)]
     return {
+        "rollout_workers": len(ground.workers),
         "rollout_s": (done - begun).total_seconds(),
-        "rollout_worker_cpu_s": ground.worker_cpu_s - spent_s,
+        "rollout_worker_cpu_s": sum(each_s),
+        "rollout_cpu_of_each_s": each_s,
         "rollout_simulated_cpu_s": ground.fleet.cpu_s() - simulated_s,
     }
 
@@ -209,6 +226,7 @@ def _figures(samples: dict[str, Any]) -> list[Figure]:
             Figure(f"{name}_observe_s", round(max(of["rounds_s"]), 2), "s", OBSERVE_BAR_S),
             Figure(f"{name}_cores", round(of["cores"], 3), "", CORES_BAR),
             Figure(f"{name}_rollout_extra_s", round(of["rollout_s"], 1), "s", EXTRA_BAR_S),
+            Figure(f"{name}_rollout_workers", of["rollout_workers"], "", ROLLOUT_WORKERS),
             Figure(f"{name}_page_p95_ms", round(percentile(of["page_ms"], 0.95), 1), "ms", PAGE_BAR_MS),
             Figure(f"{name}_rows_grown", sum(of["rows_grown"].values()), "", 0),
         ]
@@ -216,7 +234,7 @@ def _figures(samples: dict[str, Any]) -> list[Figure]:
 
 
 def _growth(samples: dict[str, Any], small: int, large: int) -> list[Figure]:
-    """What a server costs the worker in the large fleet over what it costs in the small one: 1 is linear."""
+    """What a server costs in the large fleet over what it costs in the small one: 1 is linear."""
 
     def growth(cost: str) -> float:
         fewer, more = float(samples[str(small)][cost]) / small, float(samples[str(large)][cost]) / large
@@ -225,5 +243,6 @@ def _growth(samples: dict[str, Any], small: int, large: int) -> list[Figure]:
     name = f"fleet_{small}_to_{large}"
     return [
         Figure(f"{name}_observe_growth", growth("cores"), "", GROWTH_BAR),
-        Figure(f"{name}_rollout_growth", growth("rollout_own_cpu_s"), "", GROWTH_BAR),
+        Figure(f"{name}_rollout_growth", growth("rollout_s"), "", GROWTH_BAR),
+        Figure(f"{name}_rollout_cpu_growth", growth("rollout_own_cpu_s"), "", GROWTH_BAR),
     ]

@@ -23,14 +23,15 @@ The raw samples, and how busy the machine was just before, are in `bench/results
 ABOUT = {
     "fleet": """\
 What a fleet costs by its size: 10, 100 and 1,000 servers of 20 models each, simulated in one process on the real wire
-(tests/doubles/triton), with PostgreSQL, one worker of 16 threads with the clock inside, and the web server on the same
+(tests/doubles/triton), with PostgreSQL, a worker of 16 threads with the clock inside, and the web server on the same
 machine. `observe_s` is the longest round, from the clock's message to the last server's answer kept, at one round
-in 10 s; `cores` is what the worker used of the CPU meanwhile. `rows_grown` are the rows that observing added:
-none, because only changes are kept. `rollout_extra_s` is a model's first version over all servers at once, where a
-load takes no time of its own. `page_p95_ms` is the fleet page. `growth` is what a server costs
-the worker in the larger fleet over what it costs in the smaller one: 1 is linear; from a rollout's cost that of
-observing meanwhile is taken off, which has its own figure. The simulated fleet's own share of the two cores is in the
-samples, with what the worker used in all.""",
+in 10 s; `cores` is what that one worker used of the CPU meanwhile. `rows_grown` are the rows that observing added:
+none, because only changes are kept. `page_p95_ms` is the fleet page. `rollout_extra_s` is a model's first version over
+all servers at once, where a load takes no time of its own, while observing goes on; `rollout_workers` are the worker
+processes it was left to, the second started for it. `growth` is what a server costs in the larger fleet over what it
+costs in the smaller one: 1 is linear. Of observing that is the worker's CPU; of a rollout it is the time people wait,
+and beside it, as `rollout_cpu_growth`, the workers' CPU less that of observing. The CPU of each worker, and the
+simulated fleet's own share of the two cores, are in the samples.""",
     "rollback": """\
 From the `POST /api/v1/rollbacks` to the moment the last of two servers answers unversioned requests with the
 old version, while that version is hot. Before each one the newer version is brought back; the first is not

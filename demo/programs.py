@@ -81,22 +81,27 @@ def web(home: Home, *, port: int, variables: Mapping[str, str]) -> Program:
     )
 
 
-def worker(home: Home, *, variables: Mapping[str, str]) -> Program:
-    """Celery with threads, and the clock (beat) inside."""
-    schedule = home.state / "beat"
-    schedule.mkdir(exist_ok=True)
+def worker(home: Home, *, variables: Mapping[str, str], beside: int = 0) -> Program:
+    """Celery with threads, and the clock (beat) inside; the ones `beside` it have none: there is one clock."""
+    name = f"worker-{beside}" if beside else "worker"
     words = ["-m", "celery", "-A", "controlplane", "worker", "--pool", "threads"]
-    words += ["--concurrency", str(WORKER_THREADS), "--beat", "--schedule", str(schedule / "schedule")]
-    words += ["--without-gossip", "--without-mingle", "--loglevel", "INFO", "--hostname", "embedded@%h"]
-    log = home.logs / "worker.log"
+    words += ["--concurrency", str(WORKER_THREADS), *([] if beside else _clock(home))]
+    words += ["--without-gossip", "--without-mingle", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
+    log = home.logs / f"{name}.log"
     start_bytes = log.stat().st_size if log.exists() else 0
     return Program(
-        "worker",
+        name,
         words,
         log=log,
         variables=variables,
         is_ready=lambda: log.exists() and b" ready." in log.read_bytes()[start_bytes:],
     )
+
+
+def _clock(home: Home) -> list[str]:
+    schedule = home.state / "beat"
+    schedule.mkdir(exist_ok=True)
+    return ["--beat", "--schedule", str(schedule / "schedule")]
 
 
 def run_once(name: str, words: Sequence[str | Path], *, home: Home, variables: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ ENDINGS = {
     "intake": ("throughput_ratio", "ready_ratio", "rss_mb"),
     "charts": ("ratio", "queries"),
     "console": ("first_paint_ms", "interaction_ms", "layout_shift"),
-    "fleet": ("observe_s", "cores", "rollout_extra_s", "page_p95_ms", "rows_grown", "growth"),
+    "fleet": ("observe_s", "cores", "rollout_extra_s", "rollout_workers", "page_p95_ms", "rows_grown", "growth"),
 }
 COMMITTED = sorted(report.RESULTS.glob("*.json"))
 
