@@ -58,6 +58,8 @@ def stay_back(actor: Actor, ended: Rollout, *, reason: str, is_banning: bool) ->
     In the caller's transaction. Where something has moved the placement since, what is live is not held.
     """
     placement, now = ended.placement, timezone.now()
+    # Whatever begins takes this lock too.
+    Placement.objects.select_for_update().get(pk=placement.pk)
     is_new = is_banning and lacks_ban(ended)
     has_moved = Rollout.objects.filter(placement=placement, created_at__gt=ended.created_at).exists()
     is_held = has_moved or bool(rolled_back_of([ended.pk])) or is_banned(ended)

@@ -78,18 +78,26 @@ def test_a_rollout_does_not_begin_on_a_server_that_has_just_been_retired(rows: F
     assert selectors.active_rollout(rows.placements["digits", "prod"]) is None
 
 
-def test_a_release_that_has_gone_back_is_held_and_banned_once_by_two_who_ask_at_once(pair: FleetRows) -> None:
+@pytest.fixture
+def gone_back(pair: FleetRows) -> Any:
+    """A release that was aborted: every part has ended."""
     release = begin()
     advance_all(release)
     services.abort_release(COMMAND, release=release.pk, reason="not now")
     Run.objects.filter(rollout__release=release, state="running").update(state="cancelled")
     advance_all(release)
+    return lambda: services.roll_back_release(COMMAND, release=release.pk, reason="errors")
 
-    def roll_back() -> Any:
-        return services.roll_back_release(COMMAND, release=release.pk, reason="errors")
 
+def test_a_release_that_has_gone_back_is_held_and_banned_once_by_two_who_ask_at_once(gone_back: Any) -> None:
     with pytest.raises(errors.ReleaseNotLive, match="is held or banned as asked"):
-        while_waiting(roll_back, roll_back)
+        while_waiting(gone_back, gone_back)
 
     rolled_back = [event for event in audit.events(verb="roll_back") if event.subject_kind == "rollout"]
     assert sorted(event.model for event in rolled_back) == ["digits", "letters"]
+
+
+def test_what_has_just_begun_to_move_is_not_held_by_a_release_that_went_back_before(gone_back: Any) -> None:
+    while_waiting(lambda: services.promote(COMMAND, **PROD, version=3), gone_back)
+
+    assert [one.model.name for one in selectors.placements() if one.held_at is not None] == ["letters"]
