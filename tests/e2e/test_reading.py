@@ -11,7 +11,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
-from apps.deployments.models import Rollout
+from apps.deployments.models import Ban, Rollout
+from apps.deployments.selectors.bans import identity
 from apps.registry.models import Version
 from tests.factories.fleets import CONFIG, FleetRows, break_things
 
@@ -122,6 +123,17 @@ def test_a_refused_upload_says_why_and_keeps_the_form(rows: FleetRows, opened: C
 
     expect(page.get_by_role("alert")).to_contain_text("version_number_taken")
     expect(page.get_by_label("Notes")).to_have_value("kept")
+
+
+def test_the_buttons_of_the_newest_versions_are_in_sight(rows: FleetRows, opened: Callable[..., Page]) -> None:
+    Version.objects.update(created_by="bootstrap-admin", size_bytes=141 * 2**20)
+    banned = rows.versions["digits", 2]
+    Ban.objects.create(placement=rows.placements["digits", "prod"], version=banned, **identity(banned), reason="slow")
+    page = opened("/models/digits/", viewport={"width": 1440, "height": 900})
+
+    hidden = page.locator("#model-versions-scroll").evaluate("it => it.scrollWidth - it.clientWidth")
+
+    assert hidden == 0
 
 
 def archive() -> bytes:

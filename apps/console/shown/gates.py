@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from apps.console.shown.state import VERDICT, Chip, chip
 from apps.deployments.policy import Policy
+from apps.deployments.selectors import has_ended
 from apps.metrics.gates import Gate
 from apps.metrics.labels import shown
 
@@ -35,7 +36,11 @@ def gate_lines(rollout: "Rollout", policy: Policy, judgements: Mapping[str, "Jud
     """Every gate of the rollout's policy, in its order; none where nothing is judged, as in a rollback."""
     if not rollout.goes_in_waves:
         return ()
-    return tuple(_line(gate, judgements.get(gate.name), rollout.skipped_gates.get(gate.name)) for gate in policy.gates)
+    unjudged = "never" if has_ended(rollout.state) else ""
+    return tuple(
+        _line(gate, judgements.get(gate.name), rollout.skipped_gates.get(gate.name), unjudged=unjudged)
+        for gate in policy.gates
+    )
 
 
 def gate_words(judgement: "Judgement | None") -> str:
@@ -48,8 +53,8 @@ def gate_words(judgement: "Judgement | None") -> str:
     return f"{judgement.gate} {value}{limit}{failed}"
 
 
-def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | None) -> GateLine:
-    verdict = "skipped" if skipped else judged.verdict if judged else ""
+def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | None, *, unjudged: str) -> GateLine:
+    verdict = "skipped" if skipped else judged.verdict if judged else unjudged
     why = f"skipped by {skipped['by']}: {skipped['reason']}" if skipped else ""
     if judged is None:
         return GateLine(gate.name, gate.sentence, chip(VERDICT, verdict), message=why, is_skipped=bool(skipped))

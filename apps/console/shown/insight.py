@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from apps.common.text import as_size
+from apps.console.shown.words import span
 from apps.deployments.selectors import Advice, Advised
 from apps.metrics.budgets import Budget
 from apps.metrics.cards import Card, Slice
@@ -153,12 +154,7 @@ def _coverage(budget: Budget) -> str:
     """Said while Prometheus has not seen the whole time: what is left may be less."""
     if budget.known_s is None or budget.known_s >= budget.window_s - HOUR_S:
         return ""
-    known_s = budget.known_s
-    return (
-        f"Prometheus knows only the last {known_s / DAY_S:.1f} d"
-        if known_s >= DAY_S
-        else (f"Prometheus knows only the last {known_s / HOUR_S:.1f} h")
-    )
+    return f"Prometheus knows only the last {span(budget.known_s)}"
 
 
 @dataclass(frozen=True, slots=True)

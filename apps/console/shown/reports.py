@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apps.common.text import SHOWN_CHARS, printable
+from apps.console.shown.links import link
 from apps.console.shown.state import Chip
 from apps.serving.preflight import Severity
 
@@ -43,6 +44,7 @@ class ReportPanel:
     more: int
     verdict: Chip
     ban: str
+    lift_url: str
 
 
 def report_panel(report: "Report", environments: tuple[str, ...], *, ban: "Ban | None") -> ReportPanel:
@@ -59,6 +61,7 @@ def report_panel(report: "Report", environments: tuple[str, ...], *, ban: "Ban |
         more=max(0, len(rows) - ROWS),
         verdict=Chip("! banned there", "bad") if ban else _verdict(report),
         ban=printable(f"by {ban.actor}: {ban.reason}", limit=SHOWN_CHARS) if ban else "",
+        lift_url=link("lift_ban", ban.pk) if ban else "",
     )
 
 

@@ -220,9 +220,11 @@ def _restored(rollout: "Rollout") -> str:
 
 
 def _turned(rollout: "Rollout") -> str:
-    """By whom it was sent back while it moved, and why."""
+    """By whom it was sent back while it moved, and why, unless its error says that in the same words."""
     if not rollout.turned_by:
         return ""
+    if rollout.turned_because == rollout.error.get("message"):
+        return f"sent back by {rollout.turned_by}"
     return printable(f"sent back by {rollout.turned_by}: {rollout.turned_because}", limit=SAID_CHARS)
 
 

@@ -46,6 +46,7 @@ VERDICT = {
     "does_not_apply": ("does not apply", "mute"),
     "skipped": ("skipped", "mute"),
     "": ("not judged yet", "wait"),
+    "never": ("not judged", "mute"),
 }
 STEP = {
     "running": ("running >", "busy"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from apps.common.text import as_size, printable
+from apps.console.shown.words import count
 
 SAID_CHARS = 240
 MOST = 6
@@ -58,15 +59,16 @@ _QUIET = frozenset({"warmup", "version"})
 _WORDS: Mapping[str, Callable[[Any], str]] = {
     "golden": golden,
     "latencies_us": lambda value: f"warm: {latencies(value)}",
+    "latency_us": lambda value: f"answered in {value / 1000:.3g} ms",
     "was_there": lambda value: "was there already" if value else "",
     "copied_bytes": lambda value: f"{as_size(value)} copied" if value else "",
     "versions": lambda value: f"loaded: {_plain(value)}",
     "loaded": lambda value: f"loaded before: {_plain(value)}",
     "beside": lambda value: "beside the old one" if value else "in place of the old one",
-    "warm_up_requests": lambda value: f"{value} warm-up requests inside the load" if value else "",
+    "warm_up_requests": lambda value: f"{count(value, 'warm-up request')} inside the load" if value else "",
     "loads": lambda value: "" if value else "nothing to load",
     "free_bytes": lambda value: f"{as_size(value)} free",
-    "memory": str,
+    "memory": lambda value: f"memory {value}",
     "is_tight": lambda value: "it does not fit twice: the one aside is gone before the other comes" if value else "",
     "dropped": lambda value: f"let go of version {value}",
     "remark": str,

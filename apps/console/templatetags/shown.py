@@ -14,32 +14,17 @@ from django.utils.safestring import SafeString, mark_safe
 from apps.common.text import SHOWN_CHARS, as_size, printable
 from apps.console.shown import links
 from apps.console.shown.state import Chip
+from apps.console.shown.words import FEW, span
 
 if TYPE_CHECKING:
     from apps.audit.models import Event
 
 register = template.Library()
 
-_SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 DASH = "–"
 MINUTE_S = 60
-# Of fewer than so many hours or days the next unit still matters.
-FEW = 10
 LINE_CHARS = 160
 _NAMES = re.compile(r"`(?! )([^`\n]{1,80})(?<! )`")
-
-
-def span(seconds: float) -> str:
-    """A length of time in its largest whole unit, with the next one while that is small: `1 h 20 min`."""
-    whole = max(0, int(seconds))
-    for at, (size, unit) in enumerate(_SPANS):
-        if whole >= size:
-            first, rest = divmod(whole, size)
-            below = rest // _SPANS[at + 1][0] if at < len(_SPANS) - 1 else 0
-            if below and first < FEW and unit != "min":
-                return f"{first} {unit} {below} {_SPANS[at + 1][1]}"
-            return f"{first} {unit}"
-    return "0 s"
 
 
 def relative(at: datetime, now: datetime) -> str:

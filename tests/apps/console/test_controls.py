@@ -47,6 +47,26 @@ def test_a_rollback_has_no_gates_to_wait_for(moving: Rollout, viewer: Client) ->
     assert "<h2>Gates</h2>" not in page
 
 
+def test_a_gate_that_no_judgement_came_to_is_not_waited_for_once_all_is_over(moving: Rollout, viewer: Client) -> None:
+    where = in_waves(moving, state="rolled_back", finished_at=timezone.now())
+
+    page = viewer.get(where).content.decode()
+
+    assert "not judged</span>" in page
+    assert "not judged yet" not in page
+
+
+def test_why_a_rollout_was_sent_back_is_said_once(moving: Rollout, viewer: Client) -> None:
+    why = "gate p99 of digits version 4 is 211.7 ms, the limit is 50 ms"
+    error = {"code": "gate_failed", "message": why, "hint": ""}
+    where = in_waves(moving, state="rolled_back", turned_by="conch", turned_because=why, error=error)
+
+    page = viewer.get(where).content.decode()
+
+    assert "sent back by conch" in page
+    assert page.count(why) == 1
+
+
 def test_a_gate_shows_its_value_its_limit_and_what_was_asked(moving: Rollout, viewer: Client) -> None:
     where = in_waves(moving)
     Judgement.objects.create(

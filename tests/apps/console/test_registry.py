@@ -209,7 +209,7 @@ def test_a_versions_page_tells_what_preflight_finds_for_an_environment(rows: Fle
 
 def test_of_a_banned_version_the_report_says_so_first(rows: FleetRows, viewer: Client) -> None:
     banned = rows.versions["digits", 2]
-    Ban.objects.create(
+    ban = Ban.objects.create(
         placement=rows.placements["digits", "prod"],
         version=banned,
         **identity(banned),
@@ -225,6 +225,7 @@ def test_of_a_banned_version_the_report_says_so_first(rows: FleetRows, viewer: C
 
     assert "banned there" in there
     assert "by alice: wrong labels. A promotion there is refused until" in there
+    assert f'href="/bans/{ban.pk}/lift/"' in there
     assert "banned" not in elsewhere
 
 

@@ -7,8 +7,8 @@ import pytest
 from apps.common.text import as_size
 from apps.console.shown.state import problem
 from apps.console.shown.steps import said
-from apps.console.shown.words import count, listed
-from apps.console.templatetags.shown import code, duration, first_line, is_long, milliseconds, relative, span
+from apps.console.shown.words import count, listed, span
+from apps.console.templatetags.shown import code, duration, first_line, is_long, milliseconds, relative
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -73,6 +73,13 @@ def test_a_step_tells_its_facts_in_words() -> None:
     detail = {"golden": 5, "latencies_us": [52_000, 3_000], "warmup": [{"x": 1}], "remark": "zeros are refused"}
 
     assert said(detail) == "5 golden answers right; warm: first 52 ms, last 3 ms of 2; zeros are refused"
+
+
+def test_a_steps_facts_are_told_with_their_unit_and_one_is_not_many() -> None:
+    assert said({"warm_up_requests": 1}) == "1 warm-up request inside the load"
+    assert said({"warm_up_requests": 2}) == "2 warm-up requests inside the load"
+    assert said({"latency_us": 4_925}) == "answered in 4.92 ms"
+    assert said({"memory": "unknown: nobody measured"}) == "memory unknown: nobody measured"
 
 
 def test_a_fact_nobody_named_is_told_all_the_same() -> None:
