@@ -27,19 +27,26 @@ from apps.metrics.errors import (
     PrometheusUnwell,
     QueryTooSlow,
 )
+from apps.metrics.receiving import AnswerTooLong, receive
 from apps.metrics.windows import MAX_POINTS, Window
 
 CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 2.0
+# From its first byte to its last; a board's whole answer is far below.
+BODY_TIMEOUT_S = 5.0
+MOST_BYTES = 64 << 20
 # Prometheus gives up first, so that a query too heavy is told apart from a Prometheus that hangs.
 EVALUATION_TIMEOUT_S = 1.8
 POST_FROM_CHARS = 1_500
 PAUSE_BEFORE_RETRY_S = 0.1
 _REASON_CHARS = 300
+_MOST_WARNINGS = 10
 _BUSY = {502, 503, 504}
 _NOT_LET_IN = {401, 403}
 _WHO_ASKS = "CONCH_PROMETHEUS_TOKEN or ..._TOKEN_FILE, and CONCH_PROMETHEUS_HEADERS for a tenant"
 _OUT_OF_TIME = {"timeout", "canceled"}
+# What reading a document that is not as promised can end in.
+_NOT_IN_FORMAT = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +77,9 @@ class _Session(requests.Session):
 
     last: requests.Response | None = None
 
-    def __init__(self, url: str, credentials: Credentials) -> None:
+    def __init__(self, url: str, credentials: Credentials, *, body_timeout_s: float) -> None:
         super().__init__()
-        self.credentials = credentials
+        self.credentials, self._body_timeout_s = credentials, body_timeout_s
         surroundings = self.merge_environment_settings(url, {}, None, None, None)
         self.proxies, self.verify = surroundings["proxies"], surroundings["verify"]
         self.headers.update(credentials.headers)
@@ -89,16 +96,19 @@ class _Session(requests.Session):
     def request(self, method: str | bytes, url: str | bytes, **options: Any) -> requests.Response:  # type: ignore[override]
         """As requests does it; once more where a connection that was kept open turns out to be closed."""
         is_kept, self.last = self.last is not None, None
+        options["stream"] = True
         if method == "POST":
             options["data"] = options.pop("params", None)
         try:
-            self.last = super().request(method, url, **options)
+            found = super().request(method, url, **options)
         except requests.ConnectionError as error:
             if not (is_kept and error.args and isinstance(error.args[0], ProtocolError)):
                 raise
             self.close()
-            self.last = super().request(method, url, **options)
-        return self.last
+            found = super().request(method, url, **options)
+        receive(found, within_s=self._body_timeout_s, most_bytes=MOST_BYTES)
+        self.last = found
+        return found
 
 
 class Prometheus:
@@ -111,9 +121,11 @@ class Prometheus:
         credentials: Credentials = NOBODY,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
         read_timeout_s: float = READ_TIMEOUT_S,
+        body_timeout_s: float = BODY_TIMEOUT_S,
     ) -> None:
         self._url, self._credentials = url.rstrip("/"), credentials
         self._timeout_s = (connect_timeout_s, read_timeout_s)
+        self._body_timeout_s = body_timeout_s
         self._evaluation_s = min(EVALUATION_TIMEOUT_S, 0.9 * read_timeout_s)
         self._own = threading.local()
 
@@ -132,7 +144,7 @@ class Prometheus:
                 params={"timeout": f"{self._evaluation_s:g}"},
                 timeout=self._timeout_s,
             )
-            return tuple(Series(dict(row["metric"]), _on_grid(row["values"], window)) for row in rows)
+            return tuple(Series(_labels(row["metric"]), _on_grid(row["values"], window)) for row in rows)
 
         return self._ask(call, method="POST" if len(promql) > POST_FROM_CHARS else "GET")
 
@@ -151,7 +163,7 @@ class Prometheus:
         """This thread's client for that method."""
         kept: dict[str, tuple[PrometheusConnect, _Session]] = self._own.__dict__
         if method not in kept:
-            session = _Session(self._url, self._credentials)
+            session = _Session(self._url, self._credentials, body_timeout_s=self._body_timeout_s)
             client = PrometheusConnect(url=self._url, retry=Retry(0, read=False), session=session, method=method)
             kept[method] = client, session
         return kept[method]
@@ -169,23 +181,29 @@ def _translated(call: Callable[[], tuple[Series, ...]], session: _Session) -> tu
         raise PrometheusTimeout("Prometheus did not answer in time") from error
     except requests.ConnectionError as error:
         raise PrometheusUnreachable(f"Prometheus did not answer: {_why(error)}") from error
-    except (requests.RequestException, ValueError, LookupError, TypeError, AttributeError) as error:
+    except AnswerTooLong as error:
+        raise PrometheusUnwell(f"Prometheus answered with {error}") from error
+    except (requests.RequestException, *_NOT_IN_FORMAT) as error:
         raise _failure(session) from error
 
 
 def _is_busy(session: _Session) -> bool:
-    is_out_of_time = _document(session).get("errorType") in _OUT_OF_TIME
-    return session.last is not None and session.last.status_code in _BUSY and not is_out_of_time
+    return session.last is not None and session.last.status_code in _BUSY and not _is_out_of_time(_document(session))
+
+
+def _is_out_of_time(document: Mapping[str, Any]) -> bool:
+    return str(document.get("errorType", "")) in _OUT_OF_TIME
 
 
 def _failure(session: _Session) -> PrometheusFailed:
     """What an answer that is no result means: refused, out of time or unwell, in Prometheus's own words."""
-    status = session.last.status_code if session.last is not None else 0
-    document = _document(session)
+    if session.last is None:
+        return PrometheusUnwell("Prometheus gave no answer that can be read")
+    status, document = session.last.status_code, _document(session)
     reason = _said(session, document.get("error", ""))
     if status in _NOT_LET_IN:
         return _not_let_in(session, reason)
-    if document.get("errorType") in _OUT_OF_TIME:
+    if _is_out_of_time(document):
         return QueryTooSlow(f"Prometheus gave up on the query: {reason}")
     if document.get("status") == "error" and status < requests.codes.server_error:
         return PrometheusRefusedQuery(f"Prometheus refused the query: {reason or status}", reason=reason)
@@ -215,7 +233,7 @@ def _document(session: _Session) -> dict[str, Any]:
     """The last answer's JSON object; empty when it is none."""
     try:
         document = session.last.json() if session.last is not None else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -223,8 +241,8 @@ def _document(session: _Session) -> dict[str, Any]:
 def _warnings(session: _Session) -> tuple[str, ...]:
     if session.last is None or b'"warnings"' not in session.last.content:
         return ()
-    found = _document(session).get("warnings") or ()
-    return tuple(_said(session, warning) for warning in found)
+    found = _document(session).get("warnings")
+    return tuple(_said(session, warning) for warning in found[:_MOST_WARNINGS]) if isinstance(found, list) else ()
 
 
 def _clock_ahead_s(session: _Session, *, now: datetime) -> float:
@@ -232,7 +250,7 @@ def _clock_ahead_s(session: _Session, *, now: datetime) -> float:
     said = session.last.headers.get("Date", "") if session.last is not None else ""
     try:
         return (parsedate_to_datetime(said) - now).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0
 
 
@@ -245,6 +263,13 @@ def _why(error: BaseException) -> str:
         inner = (one.__cause__, one.__context__, getattr(one, "reason", None), *one.args)
         seen += [other for other in inner if isinstance(other, BaseException) and other not in seen]
     return "the connection broke"
+
+
+def _labels(metric: Mapping[str, str]) -> dict[str, str]:
+    """As Prometheus has them, and as they can be sent on: text, of which UTF-8 can be made."""
+    for words in metric.items():
+        "".join(words).encode()
+    return dict(metric)
 
 
 def _on_grid(samples: list[tuple[float, str]], window: Window) -> tuple[float | None, ...]:

@@ -41,6 +41,7 @@ class ScriptedPrometheus:
     gives_up_on: Callable[[Asked], bool] = lambda _: False
     clock_ahead_s: float = 0.0
     leads_to: str = ""
+    drips_every_s: float = 0.0
 
     def says(self, status: int, document: Any) -> None:
         """Add an answer to the script: JSON, or bytes as they are."""
@@ -92,7 +93,7 @@ def scripted_prometheus(port: int | None = None) -> Iterator[ScriptedPrometheus]
                 double.asked.append(asked)
                 double.until_released.wait(30)
                 return None
-            return self.send(*double.next_answer(asked), "application/json")
+            return self.send(*double.next_answer(asked), "application/json", drips_every_s=double.drips_every_s)
 
     with _serving(port, Handler):
         try:
@@ -179,13 +180,18 @@ class _Quiet(BaseHTTPRequestHandler):
     def answer(self, body: str) -> None:
         raise NotImplementedError
 
-    def send(self, status: int, body: bytes, kind: str, **headers: str) -> None:
+    def send(self, status: int, body: bytes, kind: str, *, drips_every_s: float = 0.0, **headers: str) -> None:
         self.send_response(status)
         for name, value in {"Content-Type": kind, **headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if not drips_every_s:
+            self.wfile.write(body)
+            return
+        for byte in body:
+            self.wfile.write(bytes([byte]))
+            time.sleep(drips_every_s)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing."""

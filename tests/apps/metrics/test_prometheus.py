@@ -1,6 +1,7 @@
 """The door to Prometheus tells a value, no value and every kind of failure apart, over real HTTP."""
 
 import pickle
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from apps.metrics.errors import (
     PrometheusUnwell,
     QueryTooSlow,
 )
-from apps.metrics.prometheus import Prometheus, Reply
+from apps.metrics.prometheus import MOST_BYTES, Prometheus, Reply
 from apps.metrics.windows import Window
 from demo.parts.ports import free_port
 from tests.apps.metrics.doubles import ScriptedPrometheus, forgetful_prometheus, matrix, scripted_prometheus
@@ -152,6 +153,10 @@ def test_a_query_prometheus_gives_up_on_is_too_slow_and_not_asked_again(double: 
         b"[]",
         b'{"status": "success", "data": {"resultType": "matrix", "result": [1, 2]}}',
         b'{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {}, "values": [["x", "y"]]}]}}',
+        b'{"status": "success", "data": {"result": [{"metric": {}, "values": [[1e400, "1"]]}]}}',
+        b'{"status": "success", "data": {"result": [{"metric": {"a": 1}, "values": []}]}}',
+        b'{"status": "success", "data": {"result": [{"metric": {"a": "\\ud800"}, "values": []}]}}',
+        b"[" * 100_000,
     ],
 )
 def test_an_answer_in_another_format_is_unwell(double: ScriptedPrometheus, body: bytes) -> None:
@@ -159,6 +164,45 @@ def test_an_answer_in_another_format_is_unwell(double: ScriptedPrometheus, body:
 
     with pytest.raises(PrometheusUnwell, match="not in its own format"):
         ask(double)
+
+
+@pytest.mark.parametrize("kind", [[], {}, 5])
+def test_a_refusal_of_an_unknown_kind_is_one(double: ScriptedPrometheus, kind: object) -> None:
+    double.says(400, {"status": "error", "errorType": kind, "error": "no"})
+
+    with pytest.raises(PrometheusRefusedQuery, match="no"):
+        ask(double)
+
+
+@pytest.mark.parametrize("warnings", [5, {"a": 1}, "words"])
+def test_warnings_that_are_no_list_are_none(double: ScriptedPrometheus, warnings: object) -> None:
+    double.says(200, {**matrix(({}, [(1_000, "1")])), "warnings": warnings})
+
+    assert ask(double).warnings == ()
+
+
+def test_of_very_many_warnings_the_first_are_kept(double: ScriptedPrometheus) -> None:
+    double.says(200, {**matrix(({}, [(1_000, "1")])), "warnings": ["one store is down"] * 100_000})
+
+    assert len(ask(double).warnings) == 10
+
+
+def test_an_answer_that_drips_in_is_not_waited_for(double: ScriptedPrometheus) -> None:
+    double.gives(({}, [(1_000, "1")]))
+    double.drips_every_s = 0.05
+
+    began = time.monotonic()
+    with pytest.raises(PrometheusTimeout, match="Prometheus did not answer in time"):
+        Prometheus(double.url, body_timeout_s=0.3).over("up", WINDOW)
+
+    assert time.monotonic() - began < 1
+
+
+def test_an_answer_without_end_is_not_read_on(double: ScriptedPrometheus) -> None:
+    double.says(200, b" " * (MOST_BYTES + 1))
+
+    with pytest.raises(PrometheusUnwell, match="Prometheus answered with more than"):
+        Prometheus(double.url, body_timeout_s=30).over("up", WINDOW)
 
 
 def test_a_server_error_in_the_middle_of_a_page_is_unwell(double: ScriptedPrometheus) -> None:
@@ -176,6 +220,13 @@ def test_nobody_listening_is_unreachable_in_the_systems_words() -> None:
 def test_a_name_nobody_has_is_unreachable() -> None:
     with pytest.raises(PrometheusUnreachable, match="Prometheus did not answer: "):
         Prometheus("http://prometheus.invalid:9090").over("up", WINDOW)
+
+
+def test_an_address_that_leads_in_circles_is_no_answer(double: ScriptedPrometheus) -> None:
+    double.leads_to = double.url
+
+    with pytest.raises(PrometheusUnwell, match="Prometheus gave no answer that can be read"):
+        ask(double)
 
 
 def test_a_hung_prometheus_is_a_timeout(double: ScriptedPrometheus) -> None:
