@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.access.services import require
 from apps.audit.services import record
 from apps.common.actor import Actor
-from apps.deployments.errors import OverlayUnchanged
+from apps.deployments.errors import OverlayUnchanged, PlacementChanged
 from apps.deployments.models import Overlay, Placement, Rollout
 from apps.deployments.selectors import overlays as shown
 from apps.deployments.selectors.placements import get_placement
@@ -165,7 +165,10 @@ def _keep(actor: Actor, placement: Placement, document: Mapping[str, Any], reaso
 @transaction.atomic
 def _keep_waiting(actor: Actor, placement: Placement, document: Mapping[str, Any], reason: str) -> Overlay:
     overlay = _keep(actor, placement, document, reason)
-    Placement.objects.filter(pk=placement.pk, active=None).update(overlay=overlay)
+    # Whatever begins or ends holds the placement, as we do now: a version may have begun to come, or have come.
+    refuse_if_moving(placement)
+    if not Placement.objects.filter(pk=placement.pk, active=None).update(overlay=overlay):
+        raise PlacementChanged(f"{placement}: another rollout has ended just now", placement=str(placement))
     record(
         actor,
         "set_overlay",

@@ -9,9 +9,10 @@ from django.utils import timezone
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
-from apps.deployments.models import Run
+from apps.deployments.models import Placement, Run
 from apps.deployments.services.healing import heal
 from apps.fleet import selectors as fleet
+from apps.fleet.models import ObservedVersion
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import went_live
 from tests.factories.releases import advance as advance_all
@@ -19,6 +20,7 @@ from tests.factories.releases import begin
 from tests.fixtures.two_at_once import while_waiting
 
 PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
+OVERLAY = {"parameters": {"A": {"string_value": "b"}}}
 pytestmark = pytest.mark.skipif(
     connection.vendor == "sqlite", reason="SQLite has one writer at a time: nobody waits in the middle"
 )
@@ -76,6 +78,19 @@ def test_a_rollout_does_not_begin_on_a_server_that_has_just_been_retired(rows: F
         while_waiting(retire, promote)
 
     assert selectors.active_rollout(rows.placements["digits", "prod"]) is None
+
+
+def test_an_overlay_does_not_wait_for_a_version_that_begins_to_come_at_the_same_time(rows: FleetRows) -> None:
+    ObservedVersion.objects.filter(model="digits").delete()
+    Placement.objects.filter(pk=rows.placements["digits", "prod"].pk).update(active=None, standby=None)
+
+    with pytest.raises(errors.RolloutActive, match="promote of digits in prod"):
+        while_waiting(
+            promote,
+            lambda: services.set_overlay(COMMAND, **PROD, document=OVERLAY, reason="tune it"),
+        )
+
+    assert selectors.get_placement("prod", "digits").overlay is None
 
 
 @pytest.fixture
