@@ -12,7 +12,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 
 from apps.access.errors import NotSignedIn
-from apps.common.errors import ControlPlaneError, Invalid, NotAllowed, NotFound
+from apps.common.errors import ControlPlaneError, Invalid, NotAllowed, NotFound, ValueUnstorable
 from apps.common.text import SHOWN_CHARS, printable
 
 log = logging.getLogger(__name__)
@@ -28,14 +28,6 @@ class BodyUnreadable(Invalid):
 
     code = "body_unreadable"
     title = "The request's body cannot be read"
-
-
-class ValueUnstorable(Invalid):
-    """The database refused a value that passed every check."""
-
-    code = "value_unstorable"
-    title = "A value cannot be stored"
-    hint = "Look for numbers out of range and strange characters."
 
 
 class BodyTooLarge(ControlPlaneError):
@@ -235,4 +227,4 @@ def _flatten(detail: Any, path: str) -> Any:
         for position, inner in enumerate(detail):
             yield from _flatten(inner, f"{path}.{position}" if nested else path)
     else:
-        yield {"field": path, "message": printable(str(detail), limit=SHOWN_CHARS)}
+        yield {"field": printable(path, limit=SHOWN_CHARS), "message": printable(str(detail), limit=SHOWN_CHARS)}

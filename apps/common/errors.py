@@ -32,6 +32,14 @@ class Invalid(ControlPlaneError):
     title = "The request is not valid"
 
 
+class ValueUnstorable(Invalid):
+    """The database refused a value that passed every check."""
+
+    code = "value_unstorable"
+    title = "A value cannot be stored"
+    hint = "Look for numbers out of range and strange characters."
+
+
 class NotFound(ControlPlaneError):
     """There is no such object, or none this actor may see."""
 

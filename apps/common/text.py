@@ -2,9 +2,12 @@
 
 import re
 
-# CSI and OSC sequences, then any other control character but newline and tab.
+# CSI and OSC sequences, then any other control character but newline and tab, and halves of surrogates: UTF-8 has none.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_WHOLE = re.compile(r"[0-9]{1,19}")
+# The largest that a column holds.
+_LARGEST = 2**63 - 1
 
 SHOWN_CHARS = 2_000
 KEPT_CHARS = 64_000
@@ -17,6 +20,12 @@ def printable(text: str, *, limit: int = KEPT_CHARS) -> str:
     if len(plain) <= limit:
         return plain
     return f"{plain[:limit]}\n... ({len(plain) - limit:,} more characters cut)"
+
+
+def whole_number(text: str) -> int | None:
+    """The number that `text` spells in plain digits; None when it spells none, or one that no column holds."""
+    number = int(text) if _WHOLE.fullmatch(text) else _LARGEST + 1
+    return number if number <= _LARGEST else None
 
 
 def as_size(size_bytes: float) -> str:

@@ -12,6 +12,7 @@ from django.utils.dateparse import parse_date
 
 from apps.access.verbs import LOOKING, VERBS
 from apps.audit import selectors as audit
+from apps.common.text import SHOWN_CHARS, printable
 from apps.console.door import page
 from apps.fleet import selectors as fleet
 
@@ -88,9 +89,9 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def _found(request: HttpRequest) -> "QuerySet[Event]":
-    wanted = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    wanted = {name: printable(request.GET.get(name, "").strip(), limit=SHOWN_CHARS) for name in FILTERS}
     since, until = (_day(request.GET.get(name, "")) for name in ("since", "until"))
-    return audit.events(**wanted, since=since, until=until + timedelta(days=1) if until else None)
+    return audit.events(**wanted, since=since, until=_end_of(until) if until else None)
 
 
 def _day(text: str) -> datetime | None:
@@ -100,6 +101,14 @@ def _day(text: str) -> datetime | None:
     except ValueError:
         return None
     return datetime.combine(day, time(), tzinfo=UTC) if day else None
+
+
+def _end_of(day: datetime) -> datetime | None:
+    """When the next one begins; None after the last there is."""
+    try:
+        return day + timedelta(days=1)
+    except OverflowError:
+        return None
 
 
 class _Line:

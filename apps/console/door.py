@@ -7,12 +7,13 @@ from functools import wraps
 from typing import Any
 
 from django import forms
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, HttpResponseRedirect
 from django.shortcuts import render
 
 from apps.access import services as access
 from apps.common.actor import Actor
-from apps.common.errors import ControlPlaneError
+from apps.common.errors import ControlPlaneError, ValueUnstorable
 
 MOVING_EVERY_S = 1
 CALM_EVERY_S = 5
@@ -38,6 +39,8 @@ def door(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
             return view(request, *args, **kwargs)
         except ControlPlaneError as error:
             return refuse(request, error)
+        except DataError:
+            return refuse(request, ValueUnstorable("the database can neither hold nor look for one of the values"))
 
     return answer
 

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from apps.common.text import whole_number
 from apps.console.shown.history import Stop, Then, then_line
 from apps.deployments import selectors as deployments
 
@@ -36,19 +37,19 @@ def _numbers(change: "PlacementChange", placements: "dict[str, Placement]") -> s
 
 def _asked(request: HttpRequest, moments: list[datetime]) -> tuple[int, datetime | None]:
     """The stop and the moment; the last stop is now, and what cannot be read is not asked for."""
-    given = parse_datetime(request.GET.get("at", "") or "-") if _is_moment(request.GET.get("at", "")) else None
-    if given is not None:
-        at = given if given.tzinfo else given.replace(tzinfo=UTC)
+    at = _moment(request.GET.get("at", ""))
+    if at is not None:
         return max(sum(moment <= at for moment in moments) - 1, 0), at
-    asked = request.GET.get("stop", "")
-    if not asked.isdecimal() or int(asked) > len(moments):
+    asked = whole_number(request.GET.get("stop", ""))
+    if asked is None or asked > len(moments):
         return len(moments), None
-    return int(asked), (timezone.now() if int(asked) == len(moments) else moments[int(asked)])
+    return asked, (timezone.now() if asked == len(moments) else moments[asked])
 
 
-def _is_moment(text: str) -> bool:
-    """A well-formed moment that is none, such as February 30, counts as not asked for."""
+def _moment(text: str) -> datetime | None:
+    """In UTC; None for what is no moment, such as February 30, or has none in UTC's calendar."""
     try:
-        return parse_datetime(text) is not None
-    except ValueError:
-        return False
+        given = parse_datetime(text)
+        return given and (given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return None

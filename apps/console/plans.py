@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from apps.common.errors import ControlPlaneError
-from apps.common.text import SHOWN_CHARS, printable
+from apps.common.text import SHOWN_CHARS, printable, whole_number
 from apps.console.door import actor, is_dialog, page
 from apps.console.forms.releases import ReleaseForm
 from apps.console.shown.plans import ShownPlan, shown_plan
@@ -16,8 +16,7 @@ from apps.registry import selectors as registry
 def plan(request: HttpRequest, name: str) -> HttpResponse:
     """For the environment and version asked for, else for the first of each."""
     environment = request.GET.get("environment") or next((one.name for one in fleet.environments()), "")
-    asked = request.GET.get("version", "")
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < _DIGITS else None
+    number = whole_number(request.GET.get("version", ""))
     if number is None:
         number = registry.versions(name).filter(state="ready").values_list("number", flat=True).first() or 0
     found = services.plan_promotion(actor(request), environment=environment, model=name, version=number)
@@ -42,7 +41,3 @@ def plan_release(request: HttpRequest) -> HttpResponse:
     if is_dialog(request):
         return render(request, "deployments/_release_plan.html", {"shown": shown, "refusal": refusal})
     return page(request, "deployments/release_plan.html", section="rollouts", shown=shown, refusal=refusal)
-
-
-# A version's number fits into 63 bits.
-_DIGITS = 19

@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from apps.common.text import whole_number
 from apps.console import history
 from apps.console.door import Later, Part, live_page, page
 from apps.console.ranges import board, chosen_range
@@ -34,7 +35,6 @@ VERSIONS = 15
 HISTORY = 20
 ROLLOUTS, SHADOWS = 5, 10
 COMPARED = 200
-NUMBER_DIGITS = 20
 PROBES = 10
 
 
@@ -191,9 +191,9 @@ def compare(request: HttpRequest, name: str, number: int) -> HttpResponse:
     found = registry.get_version(name, number)
     others = registry.versions(name).exclude(artifact=None).exclude(number=number)
     numbers = list(others.values_list("number", flat=True)[:COMPARED])
-    asked = request.GET.get("with", "")
+    asked = whole_number(request.GET.get("with", ""))
     default = max((one for one in numbers if one < number), default=numbers[0] if numbers else 0)
-    other = int(asked) if asked.isdecimal() and len(asked) < NUMBER_DIGITS else default
+    other = default if asked is None else asked
     shown = comparison_page(registry.compare_versions(name, other, number)) if other else None
     return page(
         request,

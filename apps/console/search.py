@@ -1,10 +1,9 @@
 """Finding things by name, number, address, digest or commit, from any page."""
 
-import re
-
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
+from apps.common.text import whole_number
 from apps.console.door import page
 from apps.console.shown.found import Group, exactly, groups
 from apps.deployments import selectors as deployments
@@ -13,7 +12,6 @@ from apps.registry import selectors as registry
 
 MOST = 8
 LONGEST = 200
-ROLLOUT_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def search(request: HttpRequest) -> HttpResponse:
@@ -31,10 +29,11 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 def _found(text: str) -> tuple[Group, ...]:
+    number = whole_number(text)
     return groups(
         models=registry.models(search=text)[:MOST],
         versions=registry.find_versions(text)[:MOST],
         servers=fleet.find_servers(text)[:MOST],
         environments=fleet.environments().filter(name__icontains=text)[:MOST],
-        rollouts=deployments.rollouts().filter(pk=int(text))[:1] if ROLLOUT_NUMBER.fullmatch(text) else (),
+        rollouts=() if number is None else deployments.rollouts().filter(pk=number)[:1],
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apps.common.text import printable
+from apps.common.text import printable, whole_number
 from apps.metrics.prometheus import Series
 from apps.serving.dcgm import MIB
 from apps.serving.signals import Device
@@ -107,7 +107,8 @@ def _host(labels: Mapping[str, str]) -> str:
 
 def _order(key: tuple[str, str, str, str]) -> tuple[str, int, str, int]:
     host, gpu, uuid, instance = key
-    return host, int(gpu) if gpu.isdecimal() else 0, uuid, int(instance) if instance.isdecimal() else -1
+    slice_ = whole_number(instance)
+    return host, whole_number(gpu) or 0, uuid, -1 if slice_ is None else slice_
 
 
 def _card(key: tuple[str, str, str], rows: list[_Rows], mine: Sequence[Device], *, is_said: bool) -> Card:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from apps.common.text import printable
+from apps.common.text import printable, whole_number
 from apps.metrics.chart import Chart, Lines
 from apps.metrics.figures import Line
 from apps.metrics.palettes import slot_of_server, slot_of_version
@@ -61,7 +61,7 @@ def _without_reason(labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _order(labels: Mapping[str, str]) -> tuple[str, str, int, str]:
     version = labels.get("version", "")
-    number = int(version) if version.isdecimal() else 0
+    number = whole_number(version) or 0
     rest = [labels.get(name, "") for name in ("server", "gpu_uuid", "host", "gpu", "GPU_I_ID", "quantile", "reason")]
     return labels.get("environment", ""), labels.get("model", ""), number, " ".join(rest)
 
@@ -75,10 +75,18 @@ def _name(labels: Mapping[str, str], spec: Lines, selection: Selection) -> str:
         words.append(labels.get("server", ""))
     words += device_words(labels)
     if "quantile" in labels:
-        words.append(f"p{float(labels['quantile']) * 100:g}")
+        words.append(_percentile(labels["quantile"]))
     reason = labels.get("reason", "").lower()
     words += ["" if reason == NO_REASON else reason, spec.name]
     return printable(" ".join(word for word in words if word), limit=_LABEL_CHARS * 2).replace("\n", " ")
+
+
+def _percentile(quantile: str) -> str:
+    """`0.99` as p99; what is no number stays as it is."""
+    try:
+        return f"p{float(quantile) * 100:g}"
+    except ValueError:
+        return quantile
 
 
 def device_words(labels: Mapping[str, str]) -> Iterator[str]:

@@ -7,6 +7,8 @@ least 4.5:1 to both of its theme's surfaces (a test computes it).
 from collections.abc import Mapping
 from zlib import crc32
 
+from apps.common.text import whole_number
+
 SLOTS = 8
 
 LIGHT: Mapping[str, str] = {
@@ -56,7 +58,8 @@ DARK: Mapping[str, str] = {
 
 def slot_of_version(version: str, *, model: str = "") -> int:
     """The colour of a version: by its number, moved on by the model's name where several models share a chart."""
-    number = int(version) if version.isdecimal() else crc32(version.encode())
+    known = whole_number(version)
+    number = crc32(version.encode()) if known is None else known
     return (number - 1 + crc32(model.encode())) % SLOTS
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.common.actor import Actor
 from apps.common.due import is_due, is_free
+from apps.common.text import whole_number
 from apps.registry import fitting
 from apps.registry.comparison import Comparison, compare
 from apps.registry.errors import (
@@ -30,8 +31,6 @@ from apps.registry.states import WAITING_UPLOADS, VersionState
 LARGE = ("config", "config_text", "signature", "remarks", "notes")
 # Versions that a sample is held against.
 JUDGED = 50
-# As many as a version's number can have and still fit its column.
-NUMBER_DIGITS = 18
 # Fewer digits of a digest or commit tell nothing.
 FEWEST_DIGITS = 4
 
@@ -93,9 +92,10 @@ def find_versions(text: str) -> QuerySet[Version]:
     wanted = Q(pk=None)
     if len(digest) >= FEWEST_DIGITS:
         wanted |= Q(git_commit__istartswith=digest) | Q(digest__startswith=digest)
-    name, _, number = text.rpartition(" ")
-    if name and number.isdecimal() and len(number) <= NUMBER_DIGITS:
-        wanted |= Q(model__name__iexact=name, number=int(number))
+    name, _, last = text.rpartition(" ")
+    number = whole_number(last)
+    if name and number is not None:
+        wanted |= Q(model__name__iexact=name, number=number)
     return Version.objects.select_related("model").defer(*LARGE).filter(wanted).order_by("-created_at", "-pk")
 
 

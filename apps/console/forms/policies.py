@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+from apps.common.reading import Decoder
+from apps.common.text import whole_number
 from apps.console.forms.base import reason_field
 
 # What a policy says that has no question of its own here.
@@ -18,6 +20,9 @@ class JsonField(forms.JSONField):
     """JSON, shown one line for each entry."""
 
     widget = forms.Textarea(attrs={"rows": 4, "class": "code", "spellcheck": "false"})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(decoder=Decoder, **options)
 
     def prepare_value(self, value: Any) -> Any:
         """Entries one below the other."""
@@ -108,10 +113,16 @@ class PolicyForm(forms.Form):
         del given["reason"], given["based_on"]
         environment, minutes = given.pop("after_environment"), given.pop("after_minutes")
         requests = given.pop("synthetic_requests")
-        given["waves"] = [int(one) if one.isdigit() else one for one in given["waves"].replace(",", " ").split()]
+        given["waves"] = [_wave(one) for one in given["waves"].replace(",", " ").split()]
         given["gates"], given["freeze"] = given["gates"] or [], given["freeze"] or []
         given["after"] = {"environment": environment, "minutes": minutes or 0} if environment else None
         given["synthetic"] = {"requests": requests} if requests else None
         others = given.pop("others")
         kept = {key: value for key, value in document.items() if key not in OTHERS}
         return {**kept, **given, **others}
+
+
+def _wave(text: str) -> int | str:
+    """A number of servers, or the words as they are: a share, or what is to be refused."""
+    number = whole_number(text)
+    return text if number is None else number

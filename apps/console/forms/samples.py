@@ -1,11 +1,11 @@
 """The form for a sample: tensors typed as JSON or given as files, answers given or taken from what is live."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
 
+from apps.common.reading import read_json
 from apps.console.forms.base import choose
 from apps.registry.npz import MAX_FILE_BYTES
 
@@ -104,6 +104,6 @@ def _tensors(text: str) -> list[Any]:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError as error:
         raise forms.ValidationError(f"This is not JSON: {error}") from error

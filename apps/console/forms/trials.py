@@ -1,11 +1,11 @@
 """The form for a request by hand."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 
+from apps.common.reading import read_json
 from apps.console.forms.base import choose
 
 MOST_IMAGE_BYTES = 8 * 2**20
@@ -52,7 +52,7 @@ class TryForm(forms.Form):
         if not self.cleaned_data["inputs"]:
             return None
         try:
-            found = json.loads(self.cleaned_data["inputs"])
+            found = read_json(self.cleaned_data["inputs"])
         except ValueError as error:
             raise forms.ValidationError(f"This is not JSON: {error}") from error
         if isinstance(found, dict) and isinstance(found.get("inputs"), list):

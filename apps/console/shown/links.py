@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from apps.common.text import whole_number
+
 # Kinds of subjects that stand in a list, without a page of their own.
 PLACES = {
     "environment": "environments",
@@ -27,13 +29,14 @@ def subject_address(kind: str, subject: str, model: str) -> str:
     """Where what an event is about has its page; empty where it has none, or where its name tells too little."""
     if kind in ("server", "model"):
         return link(kind, subject)
-    if kind == "release" and subject.isdecimal():
-        return link("release", int(subject))
+    release = whole_number(subject) if kind == "release" else None
+    if release is not None:
+        return link("release", release)
     if kind in PLACES:
         return link(PLACES[kind])
     if kind in SEARCHED:
         return f"{link(SEARCHED[kind])}?{urlencode({'search': subject})}"
-    number = subject.rpartition(" ")[2]
-    if kind == "version" and model and number.isdecimal():
-        return link("version", model, int(number))
+    number = whole_number(subject.rpartition(" ")[2])
+    if kind == "version" and model and number is not None:
+        return link("version", model, number)
     return link("model", model) if model else ""

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from apps.common.text import whole_number
 from apps.deployments.models import Placement
 from apps.deployments.selectors.published import INLINE, published
 from apps.fleet import selectors as fleet
@@ -182,7 +183,7 @@ def _words(label: str | None) -> frozenset[str] | None:
 
 
 def _whole(label: str | None) -> int | None:
-    return int(label) if label is not None and label.isdecimal() else None
+    return None if label is None else whole_number(label)
 
 
 def _bytes(label: str | None) -> int | None:

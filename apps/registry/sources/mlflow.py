@@ -4,7 +4,6 @@ MLflow keeps a model as a folder. If an archive is all there is in it besides ML
 it is; else the folder is packed as an uncompressed .zip, always the same for the same files: it has one SHA-256.
 """
 
-import json
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
+from apps.common.reading import read_json
 from apps.common.text import printable
 from apps.registry.sources import bucket
 from apps.registry.sources.errors import SourceMissing, SourceRefused, SourceUnreachable
@@ -127,7 +127,7 @@ class Mlflow:
     def _json(self, path: str, reference: Reference) -> dict[str, Any]:
         with self._asked(path, reference) as answer:
             try:
-                told = json.loads(answer.read(MAX_ANSWER_BYTES))
+                told = read_json(answer.read(MAX_ANSWER_BYTES))
             except (ValueError, OSError, HTTPException) as error:
                 raise SourceUnreachable(f"{reference.shown}: the tracking server's answer is not JSON") from error
         return told if isinstance(told, dict) else {}

@@ -114,6 +114,27 @@ def test_a_sample_with_a_value_that_cannot_be_kept_is_refused(value: str, ci: Cl
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize(
+    "body", ['{"name": "x", "\\ud800": 1}', '{"name": "\\ud800"}', '{"name": "x", "state": "\\ud800"}']
+)
+def test_half_a_surrogate_is_refused_and_never_sent_back(body: str, ci: Client) -> None:
+    answer = ci.post("/api/v1/models", body, content_type="application/json")
+
+    assert problem(answer, 400, answer.json()["code"])["detail"]
+
+
+def test_a_choice_that_is_half_a_surrogate_is_refused(ci: Client) -> None:
+    output = {"name": "y", "datatype": "FP32", "shape": [1], "data": [1], "compare": "\ud800"}
+
+    answer = ci.post(
+        "/api/v1/models/digits/samples",
+        json.dumps({"name": "s", "inputs": [], "outputs": [output]}),
+        content_type="application/json",
+    )
+
+    problem(answer, 400, "fields_invalid")
+
+
 def test_a_body_over_the_limit_is_refused_by_its_length(ci: Client) -> None:
     answer = ci.post("/api/v1/models", "x" * (9 * 2**20), content_type="application/json")
 

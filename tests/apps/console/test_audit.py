@@ -52,6 +52,12 @@ def test_the_last_day_is_whole(viewer: Client) -> None:
     assert [row["at"] for row in found] == ["2026-03-01T23:59:00+00:00"]
 
 
+def test_the_last_day_there_is_has_no_end(viewer: Client) -> None:
+    event("promote")
+
+    assert len(rows_of(viewer, "until=9999-12-31")) == 1
+
+
 def test_a_date_that_is_none_filters_nothing(viewer: Client) -> None:
     event("promote")
 

@@ -68,6 +68,18 @@ def test_before_anything_was_live_it_says_so(history: FleetRows, viewer: Client)
     assert 'href="/models/digits/in/staging/unload/"' in told
 
 
-@pytest.mark.parametrize("asked", [{"stop": "-1"}, {"stop": "99"}, {"at": "yesterday"}, {"at": "2026-02-30T00:00"}, {}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"stop": "-1"},
+        {"stop": "99"},
+        {"stop": "9" * 5_000},
+        {"at": "yesterday"},
+        {"at": "2026-02-30T00:00"},
+        {"at": "0001-01-01T00:00:00+14:00"},
+        {"at": "9999-12-31T23:59:59-14:00"},
+        {},
+    ],
+)
 def test_what_is_no_moment_asks_for_nothing(history: FleetRows, viewer: Client, asked: dict[str, str]) -> None:
     assert "Move the slider" in then(viewer, **asked)

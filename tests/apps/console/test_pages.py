@@ -84,6 +84,26 @@ def test_a_page_that_never_was_has_the_console_around_it(viewer: Client) -> None
     assert "Nothing is here" in answer.content.decode()
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "/models/a%00b/",
+        "/models/?search=a%00b",
+        "/servers/a%00b/",
+        "/search/?q=a%00b",
+        "/rollouts/?model=a%00b",
+        "/audit/?actor=a%00b",
+        "/audit/export.csv?actor=a%00b",
+        f"/rollouts/{10**30}/",
+    ],
+)
+def test_what_no_database_can_look_for_is_refused_or_not_there(where: str, rows: FleetRows, boss: Client) -> None:
+    answer = boss.get(where)
+
+    assert answer.getvalue()
+    assert answer.status_code in {200, 400, 404}
+
+
 def test_a_defect_shows_no_traceback(rows: FleetRows, viewer: Client) -> None:
     viewer.raise_request_exception = False
     Artifact.objects.update(files=[{"no": "path"}])

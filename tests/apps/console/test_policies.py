@@ -53,6 +53,19 @@ def test_a_fault_stands_beside_its_field(rows: FleetRows, boss: Client) -> None:
     assert "such as &quot;25%&quot;" in answer.content.decode()
 
 
+@pytest.mark.parametrize("waves", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 5_000])
+def test_what_only_looks_like_a_number_is_refused(waves: str, rows: FleetRows, boss: Client) -> None:
+    answer = boss.post(WHERE, filled(Policy().document(), waves=waves))
+
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("field", ["gates", "freeze", "others"])
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000])
+def test_json_that_cannot_be_read_is_refused(text: str, field: str, rows: FleetRows, boss: Client) -> None:
+    assert boss.post(WHERE, filled(Policy().document(), **{field: text})).status_code == 400
+
+
 def test_the_last_field_sets_nothing_that_has_a_field_of_its_own(rows: FleetRows, boss: Client) -> None:
     answer = boss.post(WHERE, filled(Policy().document(), others='{"waves": [5, "100%"]}'))
 

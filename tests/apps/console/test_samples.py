@@ -66,6 +66,14 @@ def test_answers_are_taken_from_what_is_live(rows: FleetRows, operator: Client) 
     assert "being taken from prod" in page
 
 
+@pytest.mark.parametrize("field", ["inputs", "outputs", "tolerances"])
+def test_what_nests_too_deep_is_no_json(field: str, rows: FleetRows, operator: Client) -> None:
+    answer = operator.post(PAGE, {"name": "deep", field: "[" * 100_000})
+
+    assert answer.status_code == 400
+    assert "This is not JSON" in answer.content.decode()
+
+
 def test_a_sample_that_fits_nothing_keeps_what_was_typed(rows: FleetRows, operator: Client) -> None:
     typed = '[{"name": "pixel", "datatype": "FP32", "shape": [1], "data": [0]}]'
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -46,8 +47,9 @@ def test_a_pasted_body_is_sent_as_a_client_sends_it(operator: Client, rows: Flee
     assert trial.inputs[0]["data"] == [1, 2]
 
 
-def test_what_is_no_json_is_said_beside_the_field_and_kept(operator: Client, rows: FleetRows) -> None:
-    answer = operator.post(TRY, {"server": server_of(rows), "inputs": "[1, 2"})
+@pytest.mark.parametrize("text", ["[1, 2", "[1, 2" + "[" * 100_000])
+def test_what_is_no_json_is_said_beside_the_field_and_kept(text: str, operator: Client, rows: FleetRows) -> None:
+    answer = operator.post(TRY, {"server": server_of(rows), "inputs": text})
 
     assert answer.status_code == 400
     assert "This is not JSON" in answer.content.decode()

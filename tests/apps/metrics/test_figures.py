@@ -176,6 +176,11 @@ def test_a_version_keeps_its_colour_and_neighbours_differ() -> None:
     assert slots[0] == palettes.slot_of_version("1", model="digits")
 
 
+@pytest.mark.parametrize("version", ["", "x", "\N{SUPERSCRIPT TWO}", "9" * 5_000])
+def test_what_is_no_version_has_a_colour_too(version: str) -> None:
+    assert 0 <= palettes.slot_of_version(version) < palettes.SLOTS
+
+
 def pairs() -> Iterator[Any]:
     for theme, palette, surfaces in (
         ("light", palettes.LIGHT, ("#ffffff", "#f5f6f8")),

@@ -7,6 +7,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from tritonclient.grpc.model_config_pb2 import ModelConfig as ConfigMessage
 
+from apps.common.reading import read_json
 from apps.common.text import printable
 from apps.serving.errors import OverlayInvalid
 
@@ -129,7 +130,7 @@ def _value(field: FieldDescriptor, text: str, line: str) -> Any:
 
 def _json(text: str, line: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError as error:
         raise OverlayInvalid(
             f"{printable(line, limit=120)!r}: a whole message is given as JSON", field="changes"
