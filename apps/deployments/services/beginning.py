@@ -85,7 +85,7 @@ def begin(
 def _save(actor: Actor, rollout: Rollout, servers: list[Server], take_over: Rollout | None) -> None:
     """All rows and the event, in the caller's transaction."""
     lock(take_over)
-    _require_unchanged(rollout.placement)
+    _require_unchanged(rollout.placement, but_for=take_over)
     _require_ready(rollout.to_version)
     busy = _take_over(take_over, rollout, rollout.created_at)
     rollout.save()
@@ -128,11 +128,17 @@ def rollout_active(moving: Rollout) -> RolloutActive:
     )
 
 
-def _require_unchanged(seen: Placement) -> None:
-    """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun."""
+def _require_unchanged(seen: Placement, *, but_for: Rollout | None) -> None:
+    """PlacementChanged when a rollout has ended since `seen` was read; no other can end until we have begun.
+
+    RolloutActive when one has begun that let go of a hold, or holds: the refusal names it.
+    """
     now = Placement.objects.select_for_update().get(pk=seen.pk)
     decided_by = attrgetter("active_id", "standby_id", "held_at", "overlay_id")
     if decided_by(now) != decided_by(seen):
+        moving = active_rollout(seen)
+        if moving is not None and moving != but_for:
+            raise rollout_active(moving)
         raise PlacementChanged(f"{seen}: another rollout has ended just now", placement=str(seen))
 
 

@@ -80,6 +80,16 @@ def test_a_rollout_does_not_begin_on_a_server_that_has_just_been_retired(rows: F
     assert selectors.active_rollout(rows.placements["digits", "prod"]) is None
 
 
+def test_of_two_promotions_that_let_go_of_a_hold_the_second_is_told_of_the_first(rows: FleetRows) -> None:
+    services.hold(COMMAND, **PROD, reason="wait for the audit")
+
+    def let_go() -> Any:
+        return services.promote(COMMAND, **PROD, version=2, confirm=["hold"])
+
+    with pytest.raises(errors.RolloutActive, match="promote of digits in prod"):
+        while_waiting(let_go, let_go)
+
+
 def test_an_overlay_does_not_wait_for_a_version_that_begins_to_come_at_the_same_time(rows: FleetRows) -> None:
     ObservedVersion.objects.filter(model="digits").delete()
     Placement.objects.filter(pk=rows.placements["digits", "prod"].pk).update(active=None, standby=None)
