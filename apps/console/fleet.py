@@ -41,7 +41,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     return live_page(
         request,
         "fleet/overview.html",
-        Later("matrix", lambda: _matrix(list(models), environments, list(servers))),
+        Later("matrix", lambda: _matrix(list(models), environments, servers)),
         Later("drift", _drift),
         section="fleet",
         models=models,
@@ -51,7 +51,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _matrix(models: "list[Model]", environments: "list[Environment]", servers: "list[Server]") -> Part:
+def _matrix(models: "list[Model]", environments: "list[Environment]", servers: "list[fleet.Glance]") -> Part:
     now, moving = timezone.now(), deployments.moving_rollouts()
     shown = matrix.fleet(
         rows=deployments.fleet_rows(models, environments, servers),

@@ -94,8 +94,8 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _cards(model: "Model", placements: "list[Placement]") -> tuple[Card, ...]:
-    environments, servers = list(fleet.environments()), list(fleet.servers(state="active"))
-    row = as_seen(deployments.fleet_rows([model], environments, servers)[0], timezone.now())
+    environments, servers = list(fleet.environments()), fleet.servers_at_a_glance()
+    (row,) = as_seen(deployments.fleet_rows([model], environments, servers), servers, timezone.now())
     last: dict[int, Rollout] = {}
     for rollout in deployments.rollouts(model=model.name, active=False)[:HISTORY]:
         last.setdefault(rollout.placement_id, rollout)

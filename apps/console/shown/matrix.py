@@ -1,6 +1,6 @@
 """The fleet as people see it: what is moving, and one chip per model and server."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from apps.deployments.selectors import Cell, Row
 
 if TYPE_CHECKING:
     from apps.deployments.models import Rollout
-    from apps.fleet.models import Environment, Part, Server
+    from apps.fleet.models import Environment, Part
+    from apps.fleet.selectors import Glance
 
 DRIFT = {
     "missing": "{version} is not loaded",
@@ -73,14 +74,14 @@ def fleet(
     *,
     rows: Sequence[Row],
     environments: Sequence["Environment"],
-    servers: Sequence["Server"],
+    servers: Sequence["Glance"],
     moving: Iterable["Rollout"],
     last: Iterable["Rollout"],
     parts: Iterable["Part"],
     now: datetime,
 ) -> Fleet:
     """The matrix, said in words too; `last` are the rollouts that ended last, newest first."""
-    rows = [as_seen(row, now) for row in rows]
+    rows = as_seen(rows, servers, now)
     shown = tuple(_row(row, environments) for row in rows)
     lines = tuple(line(rollout) for rollout in moving)
     changes = _changes(last)
@@ -119,23 +120,21 @@ def _unwell(parts: Iterable["Part"]) -> tuple[tuple[str, str], ...]:
     return tuple((", ".join(together), message) for message, together in names.items())
 
 
-def as_seen(row: Row, now: datetime) -> Row:
-    """The row with the cells of servers that nobody has asked lately called `unseen`."""
-    cells = {
-        name: [replace(cell, state="unseen") if _is_stale(cell, now) else cell for cell in row.cells[name]]
-        for name in row.cells
-    }
-    return replace(row, cells=cells)
+def as_seen(rows: Sequence[Row], servers: Iterable["Glance"], now: datetime) -> Sequence[Row]:
+    """The rows with the cells of those servers that nobody has asked lately called `unseen`."""
+    stale = {one.pk for one in servers if one.seen_at is None or now - one.seen_at > STALE_AFTER}
+    return [_without(row, stale) for row in rows] if stale else rows
 
 
-def _is_stale(cell: Cell, now: datetime) -> bool:
-    observation = getattr(cell.server, "observation", None)
-    if cell.state not in ("serving", "drift") or observation is None:
-        return False
-    return observation.seen_at is None or now - observation.seen_at > STALE_AFTER
+def _without(row: Row, stale: Set[int]) -> Row:
+    def told(cell: Cell) -> Cell:
+        is_told = cell.state in ("serving", "drift") and cell.server.pk in stale
+        return replace(cell, state="unseen") if is_told else cell
+
+    return replace(row, cells={name: [told(cell) for cell in cells] for name, cells in row.cells.items()})
 
 
-def _columns(environments: Sequence["Environment"], servers: Sequence["Server"]) -> tuple[Column, ...]:
+def _columns(environments: Sequence["Environment"], servers: Sequence["Glance"]) -> tuple[Column, ...]:
     found = []
     for environment in environments:
         names = [server.name for server in servers if server.environment_id == environment.pk]
@@ -217,10 +216,10 @@ def _drift_chip(cell: Cell, label: str, url: str) -> Chip:
     return Chip(f"{label}!", "bad", f"{cell.server.name}: {'; '.join(words)}", url)
 
 
-def _summary(rows: Sequence[Row], servers: Sequence["Server"], moving: int) -> tuple[str, str]:
-    seen = [(cell, row) for row in rows for cells in row.cells.values() for cell in cells]
-    astray = {row.model.pk for cell, row in seen if cell.state == "drift"}
-    unseen = {cell.server.pk for cell, _ in seen if cell.state == "unseen"}
+def _summary(rows: Sequence[Row], servers: Sequence["Glance"], moving: int) -> tuple[str, str]:
+    seen = [(cells, row) for row in rows for cells in row.cells.values() if cells]
+    astray = {row.model.pk for cells, row in seen for cell in cells if cell.state == "drift"}
+    unseen = {cell.server.pk for cells, _ in seen for cell in cells if cell.state == "unseen"}
     parts = [count(len(servers), "server")]
     if moving:
         parts.append(f"{count(moving, 'rollout')} moving")

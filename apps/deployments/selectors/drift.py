@@ -117,8 +117,8 @@ def drift_counts() -> list[DriftCount]:
     return [DriftCount(*row) for row in grouped]
 
 
-def observed(models: Iterable[str], servers: Sequence[Server]) -> Mapping[int, Seen]:
-    """What was last seen of these models and their shadows, by server."""
+def observed(models: Iterable[str], servers: Sequence[Server] | Sequence[int]) -> Mapping[int, Seen]:
+    """What was last seen of these models and their shadows, by server; these may be told by their keys."""
     found: dict[int, dict[str, dict[int, Sight]]] = defaultdict(lambda: defaultdict(dict))
     names = [name for model in models for name in (model, shadow_of(model))]
     rows = ObservedVersion.objects.filter(server__in=servers, model__in=names).annotate(

@@ -1,7 +1,7 @@
 """The fleet as a matrix: one row per model, one cell per server. A constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from django.db.models import Case, Count, Max, Min, OuterRef, Q, QuerySet, Subquery, When
@@ -14,16 +14,20 @@ from apps.deployments.selectors.drift import desired_of, observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.selectors.rollouts import with_progress
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
-from apps.fleet.models import Environment, ObservedVersion, Server
+from apps.fleet.models import Environment, ObservedVersion
+from apps.fleet.selectors import Glance
 from apps.metrics.verdicts import Verdict
 from apps.registry.models import Model
+
+# Of one model on one server: all versions and those that are right, the least and the most, and what they loaded under.
+_Tally = tuple[int | str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One model on one server: `state` is serving, changing, drift, unseen or absent."""
 
-    server: Server
+    server: Glance
     state: str
     active: int | None
     standby: int | None = None
@@ -44,49 +48,62 @@ class Row:
 class _Known:
     """Of all cells: those that are plainly right, what was seen at the others, where those go that are changing.
 
-    `passed` have been changed already by a rollout that still moves others, or bakes.
+    `right` are servers by model's name. `passed` have been changed already by a rollout that still moves others, or
+    bakes.
     """
 
-    right: Set[tuple[int, str]]
+    right: Mapping[str, Set[int]]
     seen: Mapping[int, Seen]
     moving: Mapping[tuple[int, int], int | None]
     passed: Mapping[tuple[int, int], int | None]
 
 
-def fleet_rows(models: list[Model], environments: list[Environment], servers: list[Server]) -> list[Row]:
+def fleet_rows(models: list[Model], environments: list[Environment], servers: Sequence[Glance]) -> list[Row]:
     """Rows for these models over these servers; cells are keyed by environment name."""
     placed = _placements(models, environments)
     names_of = {environment.pk: environment.name for environment in environments}
-    there: dict[str, list[Server]] = {environment.name: [] for environment in environments}
+    there: dict[str, list[Glance]] = {environment.name: [] for environment in environments}
     for server in servers:
         there[names_of[server.environment_id]].append(server)
     moving, passed = _moving(models)
+    right = _plainly_right(models, placed, there)
     named = {model.pk: model.name for model in models}
-    right = _plainly_right(models, placed, there) - {(server, named[model]) for server, model in passed}
+    for server_id, model_id in passed:
+        right[named[model_id]].discard(server_id)
     known = _Known(right, _seen_of_others(models, placed, there, right), moving, passed)
     rows = []
     for model in models:
         mine = placed[model.pk]
-        cells = {
-            name: [_cell(server, model, mine.get(name), known) for server in found] for name, found in there.items()
-        }
+        cells = {name: _cells(found, model, mine.get(name), known) for name, found in there.items()}
         rows.append(Row(model, cells, mine))
     return rows
 
 
-def _cell(server: Server, model: Model, placement: Placement | None, known: _Known) -> Cell:
+def _cells(servers: Sequence[Glance], model: Model, placement: Placement | None, known: _Known) -> list[Cell]:
+    """One for each server. Of a thousand most are plainly right, and are not looked at any closer."""
+    active = placement.active.number if placement and placement.active else None
+    standby = placement.standby.number if placement and placement.standby else None
+    if active is None:
+        return [_cell(server, model, placement, known) for server in servers]
+    right = known.right[model.name] - {server_id for server_id, model_id in known.moving if model_id == model.pk}
+    return [
+        Cell(server, "serving", active, standby)
+        if server.is_reachable and server.pk in right
+        else _cell(server, model, placement, known)
+        for server in servers
+    ]
+
+
+def _cell(server: Glance, model: Model, placement: Placement | None, known: _Known) -> Cell:
     place = (server.pk, model.pk)
     active = placement.active.number if placement and placement.active else None
     standby = placement.standby.number if placement and placement.standby else None
     if place in known.moving:
         return Cell(server, "changing", active, standby, going_to=known.moving[place])
-    if active is None:
+    if active is None or placement is None:
         return Cell(server, "absent", None)
-    observation = getattr(server, "observation", None)
-    if observation is None or not observation.is_reachable:
+    if not server.is_reachable:
         return Cell(server, "unseen", active, standby)
-    if placement is None or (server.pk, model.name) in known.right:
-        return Cell(server, "serving", active, standby)
     found = known.seen.get(server.pk, {})
     if place in known.passed:
         lacking = _lacking(model, known.passed[place], found)
@@ -104,14 +121,26 @@ def _lacking(model: Model, brought: int | None, seen: Seen) -> tuple[Difference,
 
 
 def _plainly_right(
-    models: list[Model], placed: Mapping[int, Mapping[str, Placement]], there: Mapping[str, list[Server]]
-) -> set[tuple[int, str]]:
+    models: list[Model], placed: Mapping[int, Mapping[str, Placement]], there: Mapping[str, list[Glance]]
+) -> dict[str, set[int]]:
     """Most cells of a large fleet: exactly what is desired is READY, and nothing else is known of the model there.
 
-    By server and model. Counted by the database: a row for each cell would be most of the page's time.
+    The servers by model's name.
     """
-    names = [name for model in models for name in (model.name, shadow_of(model.name))]
-    rows = ObservedVersion.objects.filter(server__in=[one for found in there.values() for one in found])
+    seen = _tallies([name for model in models for name in (model.name, shadow_of(model.name))], list(there))
+    right: dict[str, set[int]] = {model.name: set() for model in models}
+    for model in models:
+        mine, beside = seen[model.name], seen[shadow_of(model.name)]
+        for name, placement in placed[model.pk].items():
+            good = _as_desired(desired_of(placement))
+            right[model.name] |= {one.pk for one in there[name] if mine.get(one.pk) in good and one.pk not in beside}
+    return right
+
+
+def _tallies(names: list[str], environments: list[str]) -> Mapping[str, Mapping[int, _Tally]]:
+    """What was seen of these models, by server. Counted by the database: a row for each version would take longest."""
+    # By environment: to name each of a thousand servers takes longer than to pass over those that are not asked about.
+    rows = ObservedVersion.objects.filter(server__environment__name__in=environments)
     is_right, is_told = Q(state="READY", restarted_at=None), ~Q(loaded_under="")
     tallies = (
         rows.filter(model__in=names)
@@ -120,41 +149,35 @@ def _plainly_right(
         .annotate(all=Count("pk"), right=Count("pk", filter=is_right), least=Min("version"), most=Max("version"))
         .annotate(under=Min("loaded_under", filter=is_told), other=Max("loaded_under", filter=is_told))
     )
-    seen = {(server, model): tally for server, model, *tally in tallies}
-    return {
-        (server.pk, model.name)
-        for model in models
-        for name, placement in placed[model.pk].items()
-        if (wanted := desired_of(placement)).versions
-        for server in there[name]
-        if _is_as_desired(wanted, *seen.get((server.pk, model.name), ()))
-        and (server.pk, shadow_of(model.name)) not in seen
-    }
+    seen: dict[str, dict[int, _Tally]] = {name: {} for name in names}
+    for server_id, name, *tally in tallies:
+        seen[name][server_id] = tuple(tally)
+    return seen
 
 
-def _is_as_desired(wanted: Desired, *tally: int | str | None) -> bool:
-    """By how many rows there are and are right, the least and most of their versions, and of what they loaded under."""
-    versions, under = wanted.versions, {None, wanted.under}
-    return tally[:4] == (len(versions), len(versions), min(versions), max(versions)) and under.issuperset(tally[4:])
+def _as_desired(wanted: Desired) -> Set[_Tally]:
+    """How many rows there are and are right, the least and most of their versions, and of what they loaded under."""
+    versions, under = wanted.versions, wanted.under
+    if not versions:
+        return frozenset()
+    counted = (len(versions), len(versions), min(versions), max(versions))
+    # Nobody told of any, or each of those that were told of is that one.
+    return frozenset({(*counted, None, None), (*counted, under, under)})
 
 
 def _seen_of_others(
     models: list[Model],
     placed: Mapping[int, Mapping[str, Placement]],
-    there: Mapping[str, list[Server]],
-    right: Set[tuple[int, str]],
+    there: Mapping[str, list[Glance]],
+    right: Mapping[str, Set[int]],
 ) -> Mapping[int, Seen]:
     """What was seen where something is not plainly right: these cells need a closer look."""
-    odd = [
-        (server, model.name)
+    odd = {
+        model.name: [one.pk for name in placed[model.pk] for one in there[name] if one.pk not in right[model.name]]
         for model in models
-        for name in placed[model.pk]
-        for server in there[name]
-        if (server.pk, model.name) not in right
-    ]
-    if not odd:
-        return {}
-    return observed({model for _, model in odd}, list({server.pk: server for server, _ in odd}.values()))
+    }
+    servers = {pk for found in odd.values() for pk in found}
+    return observed({model for model, found in odd.items() if found}, sorted(servers)) if servers else {}
 
 
 def _placements(models: list[Model], environments: list[Environment]) -> Mapping[int, dict[str, Placement]]:

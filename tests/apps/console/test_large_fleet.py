@@ -1,15 +1,17 @@
 """The fleet page where there are many servers: it pages, folds and filters, and says so."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.console.shown import matrix
 from apps.deployments import selectors as deployments
 from apps.deployments.plan import config_digest
 from apps.fleet import selectors as fleet
-from apps.fleet.models import ObservedVersion
+from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows, small_fleet
 
 
@@ -41,7 +43,7 @@ def test_servers_that_are_alike_are_counted_and_the_odd_one_stands_out(db: None)
     rows.version("digits", 1)
     rows.placed("digits", "prod", 1)
     rows.observed("prod-07", "digits", 1, state="UNAVAILABLE", reason="no gpu")
-    models, servers = [rows.models["digits"]], list(fleet.servers())
+    models, servers = [rows.models["digits"]], fleet.servers_at_a_glance()
 
     (row,) = deployments.fleet_rows(models, list(fleet.environments()), servers)
 
@@ -61,7 +63,7 @@ def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_righ
     rows.placed("digits", "prod", 1)
     for name, under in (("prod-1", config_digest({})), ("prod-2", config_digest({"max_batch_size": 4}))):
         ObservedVersion.objects.filter(server=rows.servers[name]).update(loaded_under=under)
-    models, servers = [rows.models["digits"]], list(fleet.servers())
+    models, servers = [rows.models["digits"]], fleet.servers_at_a_glance()
 
     (row,) = deployments.fleet_rows(models, list(fleet.environments()), servers)
 
@@ -70,6 +72,28 @@ def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_righ
         "prod-2": "drift",
         "prod-3": "serving",
     }
+
+
+def test_a_server_that_has_what_is_desired_is_unseen_once_it_has_not_answered_for_a_while(db: None) -> None:
+    rows, now = FleetRows(), timezone.now()
+    rows.environment("prod")
+    for name in ("prod-1", "prod-2", "prod-3"):
+        rows.server(name, "prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", 1)
+    Observation.objects.update(seen_at=now)
+    Observation.objects.filter(server__name="prod-1").update(is_reachable=False)
+    Observation.objects.filter(server__name="prod-2").update(seen_at=now - timedelta(seconds=29))
+    servers = fleet.servers_at_a_glance()
+    found = deployments.fleet_rows([rows.models["digits"]], list(fleet.environments()), servers)
+
+    told = [matrix.as_seen(found, servers, now + timedelta(seconds=later_s))[0] for later_s in (0, 2)]
+
+    assert [{cell.server.name: cell.state for cell in row.cells["prod"]} for row in told] == [
+        {"prod-1": "unseen", "prod-2": "serving", "prod-3": "serving"},
+        {"prod-1": "unseen", "prod-2": "unseen", "prod-3": "serving"},
+    ]
 
 
 def test_a_versions_page_shows_the_tries_that_failed_and_the_newest_and_counts_the_rest(

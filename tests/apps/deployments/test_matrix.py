@@ -24,7 +24,7 @@ def baking(rows: FleetRows) -> Rollout:
 
 def cells(rows: FleetRows) -> dict[str, Cell]:
     models, homes = list(rows.models.values()), list(fleet.environments())
-    (row,) = selectors.fleet_rows(models, homes, list(fleet.servers()))
+    (row,) = selectors.fleet_rows(models, homes, fleet.servers_at_a_glance())
     return {cell.server.name: cell for cell in row.cells["prod"]}
 
 
@@ -67,3 +67,13 @@ def test_a_server_that_was_put_back_is_held_against_the_old_version_again(rows: 
     seen = cells(rows)["prod-1"]
 
     assert (seen.state, [one.version for one in seen.differences]) == ("drift", [2])
+
+
+def test_a_model_of_which_only_a_standby_is_left_is_absent(rows: FleetRows) -> None:
+    placement = rows.placements["digits", "prod"]
+    placement.active, placement.standby = None, placement.active
+    placement.save()
+
+    seen = cells(rows)
+
+    assert {name: cell.state for name, cell in seen.items()} == {"prod-1": "absent", "prod-2": "absent"}
