@@ -27,9 +27,9 @@ from apps.serving.protocol import Tensor
 
 log = logging.getLogger(__name__)
 SHARD = 50
-# Shards are begun so far apart, all of them in the first half of the interval: whoever asks for a page, or waits for
-# a rollout, shares the machine with a few of them and not with a thousand servers.
-APART_S, SPREAD = 0.25, 0.5
+# Shards are begun so far apart, each at its own time of the interval and all of them well before the next: whoever asks
+# for a page, or waits for a rollout, shares the machine with one or two of them and not with a thousand servers.
+APART_S, SPREAD = 0.35, 0.7
 MOST_AT_ONCE = 64
 WARM_TIMEOUT_S = 10.0
 MOST_SAMPLES = 5

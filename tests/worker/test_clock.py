@@ -45,7 +45,7 @@ def test_a_warm_up_that_failed_says_why_for_each_server(transactional_db: None) 
     assert "prod-2" in probes["prod-2"].message
 
 
-@pytest.mark.parametrize(("every_s", "apart_s"), [(10, [0.0, 0.25, 0.5]), (0.6, [0.0, 0.1, 0.2])])
+@pytest.mark.parametrize(("every_s", "apart_s"), [(10, [0.0, 0.35, 0.7]), (0.6, [0.0, 0.14, 0.28])])
 def test_a_large_fleet_is_observed_in_shards_one_after_another(
     transactional_db: None, settings: Settings, every_s: float, apart_s: list[float]
 ) -> None:
