@@ -52,7 +52,15 @@ def change_server(request: HttpRequest, name: str) -> HttpResponse:
     labels = " ".join(f"{key}={value}" for key, value in server.labels.items())
     initial = {"http": server.http, "metrics": server.metrics, "labels": labels, "control_key": server.control_key}
     form = ServerChangeForm(request.POST or None, initial=initial)
-    question = Question(f"Change {name}", "Save", reverse("console:server", args=[name]))
+    question = Question(
+        f"Change {name}",
+        "Save",
+        reverse("console:server", args=[name]),
+        consequences=(
+            f"Its gRPC address, {server.grpc}, is the server itself and stays. If it is wrong, retire {name} and add "
+            "the server under another name: history tells of this one.",
+        ),
+    )
 
     def act(given: Mapping[str, Any]) -> str:
         changes = dict(given)

@@ -57,6 +57,15 @@ def test_changing_a_server_keeps_its_control_value_when_none_is_given(rows: Flee
     assert (after.http, after.sealed_control_value) == ("10.9.9.9:8000", before)
 
 
+def test_changing_a_server_says_what_cannot_be_changed_and_the_way_to_another_address(
+    rows: FleetRows, boss: Client
+) -> None:
+    page = boss.get("/servers/prod-1/change/").content.decode()
+
+    assert f"Its gRPC address, {rows.servers['prod-1'].grpc}, is the server itself and stays." in page
+    assert "retire prod-1 and add the server under another name" in page
+
+
 def test_a_refused_server_says_what_is_wrong_and_the_way_out(moving: Rollout, viewer: Client) -> None:
     page = viewer.get("/servers/prod-5/").content.decode()
 
