@@ -43,7 +43,8 @@ def diagnose(facts: Facts, *, rules: Sequence[Rule] = RULES, about: str = "") ->
             unjudged.append((rule, missing[0]))
         elif all(_holds(one, facts) for one in rule.conditions):
             findings.append(_finding(rule, facts, about=about))
-    return Diagnosis(tuple(findings), tuple(unjudged))
+    found = {one.rule.key for one in findings}
+    return Diagnosis(tuple(one for one in findings if not found & set(one.rule.gives_way_to)), tuple(unjudged))
 
 
 def _holds(condition: Condition, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ _OPTIMIZATION = f"{_PERF}/optimization.html"
 _INSTANCES = f"{_PERF}/model_configuration.html#instance-groups"
 _WARMUP = f"{_PERF}/model_configuration.html#model-warmup"
 _ISSUES = "https://github.com/triton-inference-server/server/issues"
+CPU_IS_FULL = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When every condition holds, `meaning` is said with the numbers, and `change` what to do about it."""
+    """When every condition holds, `meaning` is said with the numbers, and `change` what to do about it.
+
+    `gives_way_to` are rules that explain the same better: where one of them is found, this one is not said.
+    """
 
     key: str
     title: str
@@ -42,6 +46,7 @@ class Rule:
     change: str
     source: str
     settings: tuple[Setting, ...] = ()
+    gives_way_to: tuple[str, ...] = ()
 
 
 RULES: Sequence[Rule] = (
@@ -64,7 +69,7 @@ RULES: Sequence[Rule] = (
         key="preprocessing_on_cpu",
         title="The CPU is the bottleneck",
         conditions=(
-            Condition("cpu_use", "above", 0.85),
+            Condition("cpu_use", "above", CPU_IS_FULL),
             Condition("rate_per_server", "below", 20),
             Condition("rate_per_server", "above", 0),
             Condition("gpus", "above", 0),
@@ -77,7 +82,7 @@ RULES: Sequence[Rule] = (
         key="cpu_is_full",
         title="The CPU is the bottleneck",
         conditions=(
-            Condition("cpu_use", "above", 0.85),
+            Condition("cpu_use", "above", CPU_IS_FULL),
             Condition("rate_per_server", "above", 0),
             Condition("gpus", "below", 1),
         ),
@@ -93,6 +98,8 @@ RULES: Sequence[Rule] = (
         change="Run more instances of the model if memory allows, or more servers.",
         source=_INSTANCES,
         settings=(Setting("instance_group.count", "instances"),),
+        # On a full CPU requests wait for cores, and more instances would wait beside them.
+        gives_way_to=("cpu_is_full", "preprocessing_on_cpu"),
     ),
     Rule(
         key="above_the_knee",
@@ -111,6 +118,19 @@ RULES: Sequence[Rule] = (
         change="Add instances or servers now, or send less.",
         source=_INSTANCES,
         settings=(Setting("instance_group.count", "instances"),),
+        gives_way_to=("pending_on_full_cpu",),
+    ),
+    Rule(
+        key="pending_on_full_cpu",
+        title="Requests pile up",
+        conditions=(
+            Condition("pending_growth", "above", 2),
+            Condition("pending", "above", 5),
+            Condition("cpu_use", "above", CPU_IS_FULL),
+        ),
+        meaning="More requests come than are answered, the queue grows, and the CPU has next to nothing left.",
+        change="Add servers or cores now, or send less; more instances would only wait for the CPU.",
+        source=_OPTIMIZATION,
     ),
     Rule(
         key="slow_server",

@@ -42,6 +42,7 @@ ILL: Mapping[str, Mapping[str, float]] = {
     "queue_over_half": {"queue_share": 0.7, "queue_ms": 30},
     "above_the_knee": {"knee_cost": 1.05},
     "pending_grows": {"pending": 40, "pending_growth": 6},
+    "pending_on_full_cpu": {"pending": 40, "pending_growth": 6, "cpu_use": 0.95},
     "slow_server": {"slowest_ratio": 3.5},
     "cold_after_load": {"cold_ratio": 9},
     "memory_kept": {"kept_share": 0.9, "kept_bytes": 3 * 2**30},
@@ -77,6 +78,19 @@ def test_a_server_without_gpus_is_not_told_to_use_one() -> None:
 
     assert [one.rule.key for one in found] == ["cpu_is_full"]
     assert "GPU" not in found[0].rule.change
+
+
+def test_nobody_is_told_to_run_more_instances_on_a_cpu_that_is_full() -> None:
+    every = {**WELL, **ILL["queue_over_half"], **ILL["pending_grows"], **ILL["cpu_is_full"]}
+
+    found = {one.rule.key: one for one in diagnose(every).findings}
+
+    assert set(found) == {"cpu_is_full", "pending_on_full_cpu"}
+    assert [one.overlay for one in found.values()] == [(), ()]
+
+
+def test_a_rule_gives_way_to_rules_that_are_there_only() -> None:
+    assert {key for rule in RULES for key in rule.gives_way_to} <= {rule.key for rule in RULES}
 
 
 def test_a_queue_delay_as_long_as_any_is_not_lengthened() -> None:
