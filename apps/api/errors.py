@@ -69,6 +69,7 @@ class MethodNotAllowed(ControlPlaneError):
     code = "method_not_allowed"
     http_status = 405
     title = "The path does not take this method"
+    hint = "Use one of the methods that the header Allow names; /api/docs/ says what each does."
 
 
 class MediaTypeUnsupported(ControlPlaneError):

@@ -55,6 +55,7 @@ def test_a_wrong_method_is_told_the_right_ones(ci: Client) -> None:
     answer = ci.delete("/api/v1/models")
 
     problem(answer, 405, "method_not_allowed")
+    assert "Allow" in answer.json()["hint"]
     assert set(answer["Allow"].split(", ")) >= {"GET", "POST"}
 
 
