@@ -10,7 +10,13 @@ SHADOW_SUFFIX = ".shadow"
 MODEL_NAME_CHARS = 128 - len(SHADOW_SUFFIX)
 MAX_VERSION = 2**63 - 1
 
+# Digits in a row that are compared as a number.
+NATURAL_DIGITS = 10
+# A name of single digits, each with something else between, becomes longest.
+NATURAL_CHARS = 64 * (NATURAL_DIGITS + 1)
+
 _NAME = re.compile(PATTERN)
+_DIGITS = re.compile(r"[0-9]+")
 
 
 class BadName(Invalid):
@@ -44,6 +50,11 @@ def check_model_name(name: str) -> str:
             field="name",
         )
     return name
+
+
+def natural(name: str) -> str:
+    """What the name sorts by, so that server-2 stands before server-10."""
+    return _DIGITS.sub(lambda found: found[0].zfill(NATURAL_DIGITS), name)
 
 
 def shadow_of(name: str) -> str:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.fleet.ordering import NaturalKey
 from apps.fleet.states import SERVER_MOVES, ServerState
 
 
@@ -51,6 +52,7 @@ class Server(models.Model):
     MOVES: ClassVar[Mapping[str, frozenset[str]]] = SERVER_MOVES
 
     name = models.CharField(max_length=128, unique=True)
+    sorts_as = NaturalKey()
     kind = models.CharField(max_length=32, default="triton")
     environment = models.ForeignKey(Environment, on_delete=models.PROTECT, related_name="servers")
     repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="servers")

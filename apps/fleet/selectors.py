@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from apps.fleet.errors import EnvironmentUnknown, RepositoryUnknown, ServerUnknown
 from apps.fleet.models import Environment, ObservedVersion, Part, Repository, Server
+from apps.fleet.ordering import BY_ENVIRONMENT
 from apps.fleet.restarts import key_of
 
 # What the worker's self-check looks after, and how old its word may be.
@@ -49,7 +50,7 @@ def servers(*, environment: str = "", state: str = "") -> QuerySet[Server]:
         found = found.filter(environment__name=environment)
     if state:
         found = found.filter(state=state)
-    return found.order_by("environment__rank", "environment__name", "name")
+    return found.order_by(*BY_ENVIRONMENT)
 
 
 def find_servers(text: str) -> QuerySet[Server]:
@@ -128,7 +129,7 @@ def observed(
     found = found.filter(**{name: value for name, value in wanted.items() if value})
     if server_ids is not None:
         found = found.filter(server_id__in=server_ids)
-    return found.order_by("server__name", "model", "version")
+    return found.order_by("server__sorts_as", "server__name", "model", "version")
 
 
 def health(*, now: datetime) -> list[Part]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.conf import settings
 
+from apps.common.names import natural
 from apps.common.text import SHOWN_CHARS, printable
 from apps.metrics.answers import answers
 from apps.metrics.errors import PrometheusFailed, PrometheusUnwell
@@ -118,7 +119,7 @@ class _Asking:
         """Servers of the new version from which Prometheus hears nothing now."""
         up = self._ask(Signal.IS_SCRAPED, None, window_s=0, at=now)
         heard = {one.labels.get("server") for one in up if one.values[0]}
-        return tuple(sorted(self.subject.servers - heard))
+        return tuple(sorted(self.subject.servers - heard, key=natural))
 
     def _ask(self, signal: Signal, version: int | None, *, window_s: int, at: datetime) -> list[Series]:
         """What all kinds of server give; PrometheusFailed, also when no kind can give it."""

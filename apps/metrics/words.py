@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from apps.common.names import natural
 from apps.metrics.chart import Chart, Words
 from apps.serving.signals import Selection
 
@@ -39,7 +40,7 @@ def awaited(loaded: Sequence[Loaded], seen: set[str], *, now: datetime, scrape_i
 
 def down(servers: Mapping[str, bool]) -> str:
     """Which servers Prometheus cannot scrape; empty when it can scrape all."""
-    silent = sorted(name for name, is_up in servers.items() if not is_up)
+    silent = sorted((name for name, is_up in servers.items() if not is_up), key=natural)
     if not silent:
         return ""
     named = ", ".join(silent[:_NAMED]) + (f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else "")

@@ -30,6 +30,7 @@ from apps.deployments import selectors as deployments
 from apps.deployments.errors import ServerMoving
 from apps.deployments.services import retire_server
 from apps.fleet import errors, selectors, services
+from apps.fleet.ordering import BY_NAME
 from apps.serving.errors import UnknownBackend
 
 
@@ -50,7 +51,7 @@ class Servers(ApiView):
     @described("List servers", gives=ServerShape, filters=ServerFilter, is_page=True)
     def get(self, request: Request) -> Response:
         """By name, each with what was last seen of it."""
-        return self.page(selectors.servers(**filters(ServerFilter, request)), ServerShape, ordering=["name"])
+        return self.page(selectors.servers(**filters(ServerFilter, request)), ServerShape, ordering=BY_NAME)
 
     @described(
         "Add a server",

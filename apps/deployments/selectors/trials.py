@@ -8,6 +8,7 @@ from apps.deployments.errors import TrialUnknown
 from apps.deployments.models import Trial
 from apps.deployments.states import TrialState
 from apps.fleet.models import ObservedVersion, Server
+from apps.fleet.ordering import BY_ENVIRONMENT
 from apps.registry import samples
 from apps.registry import selectors as registry
 from apps.registry.models import Version
@@ -41,7 +42,7 @@ def servers_serving(model: str, version: int) -> list[Server]:
     """Servers last seen to serve that version, by environment and name."""
     ready = ObservedVersion.objects.filter(model=model, version=version, state="READY", server__state="active")
     found = ready.select_related("server__environment")
-    return [one.server for one in found.order_by("server__environment__rank", "server__name")]
+    return [one.server for one in found.order_by(*(f"server__{column}" for column in BY_ENVIRONMENT))]
 
 
 def request_entries(version: Version, *, sample: str = "") -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from apps.common.actor import CLOCK
+from apps.common.names import natural
 from apps.deployments.errors import NoServers, PlacementChanged, RolloutActive
 from apps.deployments.healing import next_try_at
 from apps.deployments.models import Placement, Rollout
@@ -34,7 +35,7 @@ def catch_up(*, now: datetime) -> list[Rollout]:
 
 
 def _roll_back(placement: Placement, servers: Iterable[Server]) -> Rollout | None:
-    chosen = sorted(servers, key=lambda server: server.name)
+    chosen = sorted(servers, key=lambda server: natural(server.name))
     names = ", ".join(server.name for server in chosen)
     try:
         return begin(

@@ -1,5 +1,6 @@
 """A server's page: what it serves beside what it should, why something failed there, and what is done about it."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -124,3 +125,13 @@ def test_readiness_is_not_told_of_a_server_that_is_ready_or_away(rows: FleetRows
     away = viewer.get("/servers/prod-1/").content.decode()
 
     assert "/v2/health/ready" not in well + away
+
+
+def test_servers_are_listed_by_their_numbers(rows: FleetRows, viewer: Client) -> None:
+    for number in (10, 3, 21):
+        rows.server(f"prod-{number}", "prod")
+
+    page = viewer.get("/servers/?environment=prod").content.decode()
+
+    found = [name for name in re.findall(r'href="/servers/([^/"]+)/"', page) if name.startswith("prod")]
+    assert list(dict.fromkeys(found)) == ["prod-1", "prod-2", "prod-3", "prod-10", "prod-21"]
