@@ -6,7 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from apps.console.door import Part, live_page
+from apps.console.door import Part, live_page, unwell
 from apps.console.ranges import board
 from apps.console.shown import rollouts as shown_rollouts
 from apps.console.shown.gates import gate_lines
@@ -27,7 +27,9 @@ def rollouts(request: HttpRequest) -> HttpResponse:
     found = deployments.rollouts(
         environment=asked["environment"], model=asked["model"], state=asked["state"], kind=asked["kind"]
     )
-    rows = Paginator(deployments.with_progress(found), ROWS).get_page(request.GET.get("page"))
+    rows = Paginator(deployments.with_way_back(deployments.with_progress(found)), ROWS).get_page(
+        request.GET.get("page")
+    )
     lines = tuple(shown_rollouts.line(rollout) for rollout in rows)
     return live_page(
         request,
@@ -57,7 +59,14 @@ def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     return live_page(
         request,
         "deployments/rollout_detail.html",
-        Part("rollout", "deployments/_rollout.html", shown, is_moving=shown.is_moving, ended=shown.ended),
+        Part(
+            "rollout",
+            "deployments/_rollout.html",
+            shown,
+            is_moving=shown.is_moving,
+            ended=shown.ended,
+            unwell=unwell(),
+        ),
         section="rollouts",
         rows=rows,
         board=board(Page.ROLLOUT, request, rollout=str(rollout_id), **_about(found)),

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from apps.console.door import Question, actor, ask
+from apps.console.door import Question, actor, ask, unwell
 from apps.console.forms.deployments import PromoteForm, UnloadForm, WarmupForm
 from apps.console.reasons import ask_why
 from apps.console.shown.rollouts import number_of
@@ -52,6 +52,7 @@ def promote(request: HttpRequest, name: str, environment: str = "", number: int 
         ),
         follows="version" if environment and number is None else "",
         preview=_plan_url(name, environment, number),
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:

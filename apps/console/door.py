@@ -10,10 +10,13 @@ from django import forms
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils import timezone
 
 from apps.access import services as access
 from apps.common.actor import Actor
 from apps.common.errors import ControlPlaneError, ValueUnstorable
+from apps.console.shown.unwell import Unwell, unwell_parts
+from apps.fleet import selectors as fleet
 
 MOVING_EVERY_S = 1
 CALM_EVERY_S = 5
@@ -27,6 +30,11 @@ def actor(request: HttpRequest) -> Actor:
     found = access.actor_of(request.user, door="console", address=str(request.META.get("REMOTE_ADDR", "")))
     request.conch_actor = found  # type: ignore[attr-defined]
     return found
+
+
+def unwell() -> Unwell:
+    """What is wrong with Conch itself now; one query."""
+    return unwell_parts(fleet.health(now=timezone.now()))
 
 
 def door(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -69,18 +77,22 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One live part of a page: its template and all it shows, from which its stamp is made."""
+    """One live part of a page: its template and all it shows, from which its stamp is made.
+
+    `unwell` is what is wrong with Conch itself, where somebody is about to change what is live.
+    """
 
     name: str
     template: str
     shown: object
     is_moving: bool
     ended: str = ""
+    unwell: Unwell = ()
 
     @property
     def stamp(self) -> str:
         """Moves when anything shown does; relative times are the browser's business."""
-        return hashlib.sha256(repr((self.shown, self.is_moving, self.ended)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.shown, self.is_moving, self.ended, self.unwell)).encode()).hexdigest()[:16]
 
     def live(self, request: HttpRequest) -> Live:
         """How the browser asks for this part again."""
@@ -88,6 +100,10 @@ class Part:
         query["part"], query["updated"] = self.name, stamp
         every_s = MOVING_EVERY_S if self.is_moving else CALM_EVERY_S
         return Live(f"{request.path}?{query.urlencode()}", stamp, every_s, self.ended)
+
+    def filled(self) -> dict[str, object]:
+        """What its template reads."""
+        return {"shown": self.shown, "unwell": self.unwell}
 
     def made(self) -> "Part":
         """Itself: it is there already."""
@@ -107,12 +123,12 @@ def live_page(request: HttpRequest, template: str, *parts: Part | Later, section
     chosen = next((part for part in parts if part.name == request.GET.get("part", "")), None)
     if chosen is None:
         made = [part.made() for part in parts]
-        context["parts"] = {part.name: {"shown": part.shown, "live": part.live(request)} for part in made}
+        context["parts"] = {part.name: {**part.filled(), "live": part.live(request)} for part in made}
         return page(request, template, section=section, **context)
     asked = chosen.made()
     if request.GET.get("updated") == asked.stamp:
         return HttpResponseNotModified()
-    answer = render(request, asked.template, context | {"shown": asked.shown, "live": asked.live(request)})
+    answer = render(request, asked.template, context | asked.filled() | {"live": asked.live(request)})
     answer.headers["X-Conch-Fragment"] = "1"
     return answer
 
@@ -146,6 +162,7 @@ class Question:
     follows: str = ""
     preview: str = ""
     preview_fields: str = "environment,version"
+    unwell: Unwell = ()
 
 
 def ask(

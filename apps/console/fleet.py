@@ -7,7 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from apps.console.door import Later, Part, live_page, page
+from apps.console.door import Later, Part, live_page, page, unwell
 from apps.console.ranges import board, chosen_range
 from apps.console.shown import matrix
 from apps.console.shown.environments import environment_line
@@ -59,11 +59,10 @@ def _matrix(models: "list[Model]", environments: "list[Environment]", servers: "
         servers=servers,
         moving=moving,
         # The end of a standby changes nothing for anybody.
-        last=deployments.rollouts(active=False).exclude(kind="retire")[:CHANGES],
-        parts=fleet.health(now=now),
+        last=deployments.with_way_back(deployments.rollouts(active=False).exclude(kind="retire"))[:CHANGES],
         now=now,
     )
-    return Part("matrix", "fleet/_matrix.html", shown, is_moving=bool(moving), ended=shown.ended)
+    return Part("matrix", "fleet/_matrix.html", shown, is_moving=bool(moving), ended=shown.ended, unwell=unwell())
 
 
 def _drift() -> Part:
@@ -121,7 +120,7 @@ def _server(found: "Server", *, most_rows: int | None) -> Part:
         now=now,
         most_rows=most_rows,
     )
-    return Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving)
+    return Part("server", "fleet/_server.html", shown, is_moving=shown.line.is_moving, unwell=unwell())
 
 
 def _memory(found: "Server") -> Part:

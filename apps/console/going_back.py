@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from apps.console.door import Question, actor, ask
+from apps.console.door import Question, actor, ask, unwell
 from apps.console.forms.deployments import RollBackForm
 from apps.console.reasons import ask_why
 from apps.console.shown.models import speed_of
@@ -43,6 +43,7 @@ def roll_back(request: HttpRequest, name: str, environment: str) -> HttpResponse
         is_dangerous=True,
         intro="" if choices else "No earlier version was ever live here: promote one instead.",
         follows="to",
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:

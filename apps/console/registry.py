@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.common.text import whole_number
 from apps.console import history
-from apps.console.door import Later, Part, live_page, page
+from apps.console.door import Later, Part, live_page, page, unwell
 from apps.console.ranges import board, chosen_range
 from apps.console.shown.comparisons import comparison_page
 from apps.console.shown.matrix import as_seen
@@ -79,7 +79,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     return live_page(
         request,
         "registry/model_detail.html",
-        Part("cards", "registry/_cards.html", shown, is_moving=is_moving, ended=ended),
+        Part("cards", "registry/_cards.html", shown, is_moving=is_moving, ended=ended, unwell=unwell()),
         Part("history", "registry/_history.html", kept, is_moving=is_moving or kept.is_checking),
         section="models",
         model=found,
@@ -110,7 +110,7 @@ def _cards(model: "Model", placements: "list[Placement]") -> tuple[Card, ...]:
 
 
 def _lines(name: str) -> tuple[Line, ...]:
-    found = deployments.with_last_judgement(deployments.rollouts(model=name), most=HISTORY)
+    found = deployments.with_last_judgement(deployments.with_way_back(deployments.rollouts(model=name)), most=HISTORY)
     return tuple(line(rollout) for rollout in found)
 
 
@@ -148,7 +148,7 @@ def _chart_choice(request: HttpRequest, name: str, environments: list[str]) -> d
 def version(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One version: its config, files, checks, how it did aside, where it is live."""
     found = registry.get_version(name, number)
-    rollouts = list(deployments.rollouts(model=name).filter(to_version=found)[:ROLLOUTS])
+    rollouts = list(deployments.with_way_back(deployments.rollouts(model=name).filter(to_version=found))[:ROLLOUTS])
     placements = list(deployments.placements(model=name))
     shown = version_page(
         found,

@@ -157,7 +157,7 @@ def number_upload(request: HttpRequest, name: str, key: str) -> HttpResponse:
 
 def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
     """Have a worker take a version's bytes from where they lie; its page then shows live how far it is."""
-    registry.get_model(name)
+    model = registry.get_model(name)
     form = FetchForm(request.POST or None)
     question = Question(
         f"Fetch a version of {name}",
@@ -175,7 +175,7 @@ def fetch_version(request: HttpRequest, name: str) -> HttpResponse:
         )
         return reverse("console:version", args=[name, version.number])
 
-    return ask(request, question, form, act, section="models")
+    return ask(request, question, form, act, section="models", model=model)
 
 
 def choose_version(request: HttpRequest, name: str, number: int) -> HttpResponse:

@@ -17,11 +17,15 @@ from apps.serving.signals import Selection
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Cards, and what to know about them in words; `is_without`: the server has no GPU that anybody tells of."""
+    """Cards, and what to know about them in words; `is_without`: the server has no GPU that anybody tells of.
+
+    `is_unknown`: Prometheus did not answer, and there is nothing else to say.
+    """
 
     cards: tuple[Card, ...]
     remarks: tuple[str, ...]
     is_without: bool = False
+    is_unknown: bool = False
 
 
 def picture(*, server: str = "", now: datetime) -> Picture:
@@ -41,7 +45,7 @@ def _drawn(unread: tuple[str, ...], own: Own, window: Window) -> Picture:
     try:
         reply = answers().over(dcgm.pictured(selection), latest(window))
     except PrometheusFailed as error:
-        return Picture((), (*unread, error.message))
+        return Picture((), (*unread, error.message), is_unknown=not unread)
     cards = cards_of(reply.series, mine=own.devices, is_said=own.is_said or not own.devices)
     unclear = tuple(_unclear(card) for card in cards if card.is_unclear)
     return Picture(cards, (*unread, *unclear), is_without=own.devices == (NOWHERE,) and not (cards or unread))

@@ -46,7 +46,11 @@ class CardShown:
 
 @dataclass(frozen=True, slots=True)
 class DevicesShown:
-    """All cards, and remarks about what is missing; nothing of it is shown of a server without any."""
+    """All cards, and remarks about what is missing.
+
+    Of a server nothing of it is shown where it has none, or where all there is to say is why Prometheus does not
+    answer: its charts say that.
+    """
 
     cards: tuple[CardShown, ...]
     remarks: tuple[str, ...]
@@ -55,7 +59,7 @@ class DevicesShown:
 
 def devices(found: Picture) -> DevicesShown:
     """The cards as a picture."""
-    return DevicesShown(tuple(_card(card) for card in found.cards), found.remarks, found.is_without)
+    return DevicesShown(tuple(_card(card) for card in found.cards), found.remarks, found.is_without or found.is_unknown)
 
 
 def _card(card: Card) -> CardShown:

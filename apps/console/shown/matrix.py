@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from apps.common.text import SHOWN_CHARS, printable
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.servers import STALE_AFTER
@@ -15,7 +14,7 @@ from apps.deployments.selectors import Cell, Row
 
 if TYPE_CHECKING:
     from apps.deployments.models import Rollout
-    from apps.fleet.models import Environment, Part
+    from apps.fleet.models import Environment
     from apps.fleet.selectors import Glance
 
 DRIFT = {
@@ -65,7 +64,6 @@ class Fleet:
     summary: str
     tone: str
     has_servers: bool
-    unwell: tuple[tuple[str, str], ...] = ()
     changes: tuple[Line, ...] = ()
     ended: str = ""
 
@@ -77,7 +75,6 @@ def fleet(
     servers: Sequence["Glance"],
     moving: Iterable["Rollout"],
     last: Iterable["Rollout"],
-    parts: Iterable["Part"],
     now: datetime,
 ) -> Fleet:
     """The matrix, said in words too; `last` are the rollouts that ended last, newest first."""
@@ -93,7 +90,6 @@ def fleet(
         summary=summary,
         tone=tone,
         has_servers=bool(servers),
-        unwell=_unwell(parts),
         changes=changes,
         ended=changes[0].sentence if changes else "",
     )
@@ -109,15 +105,6 @@ def _changes(last: Iterable["Rollout"]) -> tuple[Line, ...]:
         if shown.chip.tone == "ok":
             seen.add(rollout.placement_id)
     return tuple(lines)
-
-
-def _unwell(parts: Iterable["Part"]) -> tuple[tuple[str, str], ...]:
-    """What is wrong with Conch's own parts; those that say the same share a line."""
-    names: dict[str, list[str]] = {}
-    for part in parts:
-        if not part.is_well:
-            names.setdefault(printable(part.message, limit=SHOWN_CHARS), []).append(part.name)
-    return tuple((", ".join(together), message) for message, together in names.items())
 
 
 def as_seen(rows: Sequence[Row], servers: Iterable["Glance"], now: datetime) -> Sequence[Row]:

@@ -156,13 +156,15 @@ def _change(rollout: "Rollout") -> str:
 
 
 def back_url(rollout: "Rollout") -> str:
-    """Where this change is undone, while what it brought is live and it replaced something."""
+    """Where this change is undone, while what it brought is live and what it replaced can be had back."""
     placement = rollout.placement
     if rollout.kind == "reconfigure" and rollout.state == "succeeded" and rollout.to_overlay_id == placement.overlay_id:
         before = rollout.from_overlay.number if rollout.from_overlay else 0
         return link("restore_overlay", placement.model.name, placement.environment.name, before)
     is_live = rollout.state == "succeeded" and rollout.to_version_id == placement.active_id
     if rollout.kind != "promote" or not is_live or rollout.from_version_id is None:
+        return ""
+    if not getattr(rollout, "has_way_back", True):
         return ""
     return link("roll_back", placement.model.name, placement.environment.name)
 

@@ -20,12 +20,16 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why something failed, as kept with the row: from servers and uploads, so already cut."""
+    """Why something failed, as kept with the row: from servers and uploads, so already cut.
+
+    `line` is the line of a file that it is about, after its number.
+    """
 
     code: str
     message: str
     hint: str = ""
     reason: str = ""
+    line: str = ""
 
 
 ROLLOUT = {
@@ -107,7 +111,13 @@ def problem(kept: Mapping[str, Any] | None) -> Problem | None:
         message=message,
         hint=printable(str(kept.get("hint", "")), limit=SHOWN_CHARS),
         reason="" if full.strip() == message.strip() else full,
+        line=_line(facts) if isinstance(facts, Mapping) else "",
     )
+
+
+def _line(facts: Mapping[str, Any]) -> str:
+    number, text = facts.get("line"), facts.get("text")
+    return f"{number} | {printable(str(text), limit=SHOWN_CHARS)}" if number and text else ""
 
 
 def problem_of(error: ControlPlaneError) -> Problem:

@@ -80,6 +80,7 @@ from apps.deployments.selectors.rollouts import (
     runs_of,
     state_of,
     with_progress,
+    with_way_back,
 )
 from apps.deployments.selectors.serving import InService, in_service
 from apps.deployments.selectors.shadows import Shadows, shadows_of
@@ -204,6 +205,7 @@ __all__ = [
     "with_last_judgement",
     "with_policies",
     "with_progress",
+    "with_way_back",
     "work",
     "work_once_proven",
 ]

@@ -11,6 +11,7 @@ from apps.common.due import is_due, is_free
 from apps.deployments.errors import RolloutUnknown, RunUnknown
 from apps.deployments.models import Placement, PlacementChange, Rollout, Run, StepRun
 from apps.deployments.selectors.placements import without_large
+from apps.deployments.selectors.ways_back import has_way_back
 from apps.deployments.states import ACTIVE_ROLLOUT, MOVING_ROLLOUT, RolloutKind, RolloutState, RunDirection, RunState
 
 # Kinds that leave the same version live.
@@ -59,6 +60,11 @@ def with_progress(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
     return found.annotate(total=_counted(forward), done=_counted(forward.filter(state=RunState.SUCCEEDED)))
 
 
+def with_way_back(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
+    """Each rollout with whether its placement has an earlier version to go back to (`has_way_back`)."""
+    return found.annotate(has_way_back=has_way_back("placement__"))
+
+
 def _counted(runs: QuerySet[Run]) -> Coalesce:
     return Coalesce(Subquery(runs.order_by().values("rollout").annotate(runs=Count("pk")).values("runs")), 0)
 
@@ -71,7 +77,7 @@ def get_rollout(rollout_id: int) -> Rollout:
 
 def get_rollout_alone(rollout_id: int) -> Rollout:
     """One rollout with its progress, and without its runs: there may be a thousand; or RolloutUnknown."""
-    return _one(with_progress(rollouts()), rollout_id)
+    return _one(with_way_back(with_progress(rollouts())), rollout_id)
 
 
 def _one(found: QuerySet[Rollout], rollout_id: int) -> Rollout:

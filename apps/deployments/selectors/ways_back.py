@@ -8,20 +8,23 @@ from apps.registry.models import Version
 from apps.registry.states import VersionState
 
 
-def has_way_back() -> "ExpressionWrapper[Q]":
-    """Of a placement with something live: whether there is an earlier version to go to, or a change to turn round."""
-    here = OuterRef(OuterRef("pk"))
+def has_way_back(at: str = "") -> "ExpressionWrapper[Q]":
+    """Of a placement with something live: whether there is an earlier version to go to, or a change to turn round.
+
+    `at` is the way from the rows asked to their placement, such as `placement__`.
+    """
+    here = OuterRef(OuterRef(f"{at}pk"))
     replaced = Rollout.objects.filter(
         placement=here, from_version=OuterRef("pk"), kind=RolloutKind.PROMOTE, state=RolloutState.SUCCEEDED
     )
     banned = Ban.objects.filter(placement=here, version=OuterRef("pk"), lifted_at=None)
     earlier = (
-        Version.objects.filter(model=OuterRef("model"), state=VersionState.READY)
-        .exclude(pk=OuterRef("active"))
-        .filter(Q(pk=OuterRef("standby")) | Exists(replaced))
+        Version.objects.filter(model=OuterRef(f"{at}model"), state=VersionState.READY)
+        .exclude(pk=OuterRef(f"{at}active"))
+        .filter(Q(pk=OuterRef(f"{at}standby")) | Exists(replaced))
         .exclude(Exists(banned))
     )
     moving = Rollout.objects.filter(
-        placement=OuterRef("pk"), kind__in=(RolloutKind.PROMOTE, RolloutKind.UNLOAD), state__in=ACTIVE_ROLLOUT
+        placement=OuterRef(f"{at}pk"), kind__in=(RolloutKind.PROMOTE, RolloutKind.UNLOAD), state__in=ACTIVE_ROLLOUT
     )
     return ExpressionWrapper(Exists(earlier) | Exists(moving), output_field=BooleanField())

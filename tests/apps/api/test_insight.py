@@ -195,3 +195,15 @@ def test_what_is_not_there_is_a_problem(visitor: Client, path: str, code: str) -
     answer = visitor.get(path)
 
     assert (answer.status_code, answer.json()["code"]) == (404, code)
+
+
+def test_a_server_page_leaves_it_to_its_charts_to_say_that_prometheus_is_down(
+    visitor: Client, settings: Settings
+) -> None:
+    settings.CONCH = {**settings.CONCH, "prometheus_url": f"http://127.0.0.1:{free_port()}"}
+    rows.server("t1")
+
+    cards = visitor.get("/insight/devices/", {"server": "t1"}).content.decode()
+
+    assert '<div id="live-devices" hidden data-live' in cards
+    assert "refused" not in cards

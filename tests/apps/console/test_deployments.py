@@ -303,3 +303,15 @@ def test_a_ban_stands_at_its_version_and_is_lifted_from_there(rows: FleetRows, o
     assert [f'href="/bans/{ban.pk}/lift/"' in page for page in pages] == [True, True]
     assert "Banned by operator-all: wrong answers" in question
     assert ban.lift_reason == "labels were right"
+
+
+def test_a_list_of_rollouts_offers_no_way_back_to_what_is_archived(rows: FleetRows, operator: Client) -> None:
+    before = operator.get("/rollouts/").content.decode() + operator.get("/").content.decode()
+    version = rows.versions["digits", 1]
+    version.state = "archived"
+    version.save(update_fields=["state"])
+
+    after = operator.get("/rollouts/").content.decode() + operator.get("/").content.decode()
+
+    assert before.count(f'href="{ROLL_BACK}"') == 2
+    assert f'href="{ROLL_BACK}"' not in after

@@ -15,6 +15,8 @@ from apps.deployments.models import Ban
 from apps.deployments.selectors.bans import identity
 from apps.fleet.models import ObservedVersion
 from apps.registry.models import Alias, Model, Sample, Upload, Version
+from apps.serving.backends.triton.config import CONFIG
+from apps.serving.errors import ConfigUnparsable
 from tests.factories.fleets import FleetRows
 
 
@@ -326,3 +328,20 @@ def test_the_bytes_of_an_archived_version_are_removed_by_hand(rows: FleetRows, o
     assert "Its copy in repository prod-models goes too: 8.4 KiB." in asked
     version.refresh_from_db()
     assert (answer.status_code, version.state, version.artifact) == (302, "removed", None)
+
+
+def test_a_rejected_configuration_is_shown_by_the_line_that_is_wrong(rows: FleetRows, viewer: Client) -> None:
+    with pytest.raises(ConfigUnparsable) as refused:
+        CONFIG.parse('name: "digits"\nmax_batchsize: 4 # <script>\n')
+    error = {"code": refused.value.code, "message": refused.value.message, "facts": dict(refused.value.facts)}
+    rows.version("digits", 9, state="rejected", error=error)
+
+    page = viewer.get("/models/digits/versions/9/").content.decode()
+
+    assert ">2 | max_batchsize: 4 # &lt;script&gt;</pre>" in page
+
+
+def test_the_fetch_form_leads_back_to_its_model(rows: FleetRows, operator: Client) -> None:
+    page = operator.get("/models/digits/fetch/").content.decode()
+
+    assert '<a class="name" href="/models/digits/">digits</a></p>' in page

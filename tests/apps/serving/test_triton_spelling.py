@@ -102,3 +102,13 @@ def test_every_name_in_the_table_is_one_of_the_schema() -> None:
 )
 def test_a_release_is_read_from_what_a_server_calls_itself(version: str, release: releases.Release | None) -> None:
     assert releases.release_of(version) == release
+
+
+def test_of_a_long_line_only_what_is_around_the_place_is_kept() -> None:
+    text = 'name: "a"\n' + " " * 5_000 + "max_batchsize: 3 " + "#" * 5_000
+
+    with pytest.raises(ConfigUnparsable) as refused:
+        CONFIG.parse(text)
+
+    assert "max_batchsize: 3" in refused.value.facts["text"]
+    assert len(refused.value.facts["text"]) <= 160

@@ -29,6 +29,8 @@ HARMLESS_FIELDS = ("name", "instance_group", "version_policy")
 # What says how much a version takes: copies, the largest batch, precision and graphs, and what a backend is told.
 MEMORY_FIELDS = ("instance_group", "max_batch_size", "optimization", "parameters")
 
+# Of the line that cannot be read, so many are shown.
+LINE_CHARS = 160
 _PLACE = re.compile(r"^\d+:\d+ : ")
 
 
@@ -41,11 +43,11 @@ class PbtxtFormat:
         if found := strange_escape(text):
             line, column, escape = found
             said = f"config.pbtxt, line {line}, column {column}: {printable(escape)!r} is no escape a string can hold"
-            raise ConfigUnparsable(said, line=line, column=column)
+            raise ConfigUnparsable(said, line=line, column=column, text=_line(text, line, column))
         try:
             text_format.Parse(text, message)
         except text_format.ParseError as error:
-            raise _unparsable(error) from error
+            raise _unparsable(error, text) from error
         check(message)
         return _model_config(message)
 
@@ -211,8 +213,18 @@ def _telling_part(document: Mapping[str, Any]) -> Any:
     return message
 
 
-def _unparsable(error: text_format.ParseError) -> ConfigUnparsable:
+def _line(text: str, line: int, column: int) -> str:
+    """What stands there; of a long line what is around the column."""
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return ""
+    start = max(0, column - LINE_CHARS // 2)
+    return printable(lines[line - 1][start : start + LINE_CHARS].rstrip(), limit=LINE_CHARS)
+
+
+def _unparsable(error: text_format.ParseError, text: str) -> ConfigUnparsable:
     line, column = error.GetLine() or 0, error.GetColumn() or 0
     cause, meant = spelling.mend(_PLACE.sub("", str(error)))
     message = f"config.pbtxt, line {line}, column {column}: {printable(cause, limit=SHOWN_CHARS)}"
-    return ConfigUnparsable(message, line=line, column=column, **({"meant": meant} if meant else {}))
+    shown = _line(text, line, column)
+    return ConfigUnparsable(message, line=line, column=column, text=shown, **({"meant": meant} if meant else {}))
