@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import parse_qs, unquote, urlsplit
 
 API = "/api/2.0/mlflow/model-versions/get-download-uri"
@@ -21,6 +21,8 @@ class Tracking:
     files: dict[str, bytes] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
     status: int = 200
+    is_dripping: bool = False
+    stopped: Event = field(default_factory=Event)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -58,6 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.end_headers()
         self.wfile.write(json.dumps(told).encode())
+        while self.tracking.is_dripping and not self.tracking.stopped.wait(0.01):
+            self.wfile.write(b" ")
 
     def log_message(self, *_: object) -> None:
         """Quiet."""
@@ -76,6 +80,7 @@ def mlflow_server() -> Iterator[Tracking]:
     try:
         yield tracking
     finally:
+        tracking.stopped.set()
         server.shutdown()
         server.server_close()
         thread.join()

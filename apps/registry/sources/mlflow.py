@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
+from time import monotonic
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
@@ -22,7 +23,8 @@ from apps.registry.sources.opened import Opened, Position
 from apps.registry.sources.policy import Policy
 from apps.registry.sources.references import Kind, Reference
 
-TIMEOUT_S = 30.0
+# Until it says something, and until it has said all: the first begins anew with each byte.
+TIMEOUT_S, ANSWER_S = 30.0, 30.0
 READ_BYTES = 1 << 20
 MAX_ANSWER_BYTES = 8 << 20
 MAX_FILES, MAX_DEPTH = 10_000, 16
@@ -127,7 +129,7 @@ class Mlflow:
     def _json(self, path: str, reference: Reference) -> dict[str, Any]:
         with self._asked(path, reference) as answer:
             try:
-                told = read_json(answer.read(MAX_ANSWER_BYTES))
+                told = read_json(_whole(answer, reference))
             except (ValueError, OSError, HTTPException) as error:
                 raise SourceUnreachable(f"{reference.shown}: the tracking server's answer is not JSON") from error
         return told if isinstance(told, dict) else {}
@@ -167,6 +169,16 @@ def _in_bucket(name: str, key: str) -> Open:
             yield found.pieces
 
     return opening
+
+
+def _whole(answer: Any, reference: Reference) -> bytes:
+    """An answer that drips in, or never ends, holds nobody up."""
+    body, until_s = bytearray(), monotonic() + ANSWER_S
+    while len(body) < MAX_ANSWER_BYTES and (piece := answer.read1(READ_BYTES)):
+        body += piece
+        if monotonic() > until_s:
+            raise SourceUnreachable(f"{reference.shown}: the tracking server's answer does not end")
+    return bytes(body)
 
 
 def _read(answer: Any, reference: Reference) -> bytes:

@@ -205,6 +205,16 @@ def test_a_tracking_server_that_refuses_is_said(status: int, error: type[Excepti
         read("models:/digits/3", mlflow(tracking))
 
 
+def test_a_tracking_server_whose_answer_does_not_end_is_waited_for_no_longer(
+    tracking: Tracking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracking.locations["digits", "3"], tracking.is_dripping = "mlflow-artifacts:/3", True
+    monkeypatch.setattr("apps.registry.sources.mlflow.ANSWER_S", 0.1)
+
+    with pytest.raises(SourceUnreachable, match="does not end"):
+        read("models:/digits/3", mlflow(tracking))
+
+
 def test_a_tracking_server_that_is_away_may_be_tried_again() -> None:
     with pytest.raises(SourceUnreachable):
         read("models:/digits/3", Policy(mlflow_url=f"http://127.0.0.1:{free_port()}"))
