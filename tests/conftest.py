@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
+from playwright.sync_api import Playwright
 
 from apps.common.actor import COMMAND, Actor
 from tests.fixtures.waiting import eventually
@@ -41,6 +43,16 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     """The system's Chromium, without its own errands; root has no sandbox."""
     root = ("--no-sandbox",) if os.geteuid() == 0 else ()
     return browser_type_launch_args | {"executable_path": CHROMIUM, "args": [*QUIET, *root]}
+
+
+@pytest.fixture(scope="session")
+def playwright(playwright: Playwright) -> Iterator[Playwright]:
+    """Without the database connection it leaves open: Django keeps another one while its event loop runs.
+
+    Nobody could close it any more when the database goes.
+    """
+    yield playwright
+    connections.close_all()
 
 
 @pytest.fixture(autouse=True)
