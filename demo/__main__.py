@@ -16,12 +16,6 @@ FIRST_STEPS = """
 
   Stop with Ctrl-C. State, logs and the API token are in {state}; delete that folder to start afresh.
 """
-THREE_THINGS = """
-  Three things to try, each while the charts move:
-    1. Promote version 2 of 'digits' to prod; then roll it back.
-    2. Promote version 3: its golden answers are wrong, so nobody ever gets one.
-    3. Promote version 4 to prod: right, but slow; its p99 gate puts the old one back.
-"""
 OWN_FIRST_HOUR = """
   Next: add an environment, a repository and a server (a Triton started with
   --model-control-mode=explicit), then upload a version.
@@ -41,7 +35,7 @@ def main() -> int:
     try:
         stack.start()
         print(FIRST_STEPS.format(state=stack.home.state, **stack.describe()), flush=True)
-        print(OWN_FIRST_HOUR if is_bare else THREE_THINGS, flush=True)
+        print(OWN_FIRST_HOUR if is_bare else stack.hints(), flush=True)
         wait_for_ever()
     except PartError as error:
         return _give_up(error)

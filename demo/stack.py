@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from demo.fleet import FleetServer, make_fleet
+from demo.hints import hints
 from demo.home import REPOSITORY, Home, write_privately
 from demo.parts.part import Part
 from demo.parts.prometheus import HttpDiscovery, Prometheus, find_program
@@ -65,8 +66,7 @@ class Stack:
         self._supervisor = Supervisor(self._started, say=self._say)
         self._supervisor.start()
         if self._digits is not None:
-            token = self.home.secret_file("api_token").read_text().strip()
-            seed(Conch(self.url, token=token), fleet=self._fleet, digits=self._digits, say=self._say)
+            seed(self._conch(), fleet=self._fleet, digits=self._digits, say=self._say)
         write_privately(self.description, json.dumps(self.describe(), indent=2))
 
     def stop(self) -> None:
@@ -76,6 +76,10 @@ class Stack:
             self._supervisor.stop()
         else:
             stop_all(self._started)
+
+    def hints(self) -> str:
+        """What to try next, by what is live and banned now."""
+        return hints(self._conch())
 
     def describe(self) -> dict[str, object]:
         """What scripts need to know."""
@@ -89,6 +93,9 @@ class Stack:
             ],
             "prometheus": self.prometheus.url,
         }
+
+    def _conch(self) -> Conch:
+        return Conch(self.url, token=self.home.secret_file("api_token").read_text().strip())
 
     def _choose_port(self) -> int:
         wanted = int(os.environ.get("PORT") or USUAL_PORT)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.db import DataError
@@ -16,6 +17,7 @@ from apps.access import services as access
 from apps.common.actor import Actor
 from apps.common.errors import ControlPlaneError, ValueUnstorable
 from apps.console.shown.unwell import Unwell, unwell_parts
+from apps.console.shown.words import mark_of
 from apps.fleet import selectors as fleet
 
 MOVING_EVERY_S = 1
@@ -186,9 +188,17 @@ def ask(
             _offer_ways(form, error)
     status = refusal.http_status if refusal else 400 if form.is_bound and form.errors else 200
     context |= {"question": question, "form": form, "refusal": refusal, "action": request.get_full_path()}
+    context["preview"] = _preview(question, refusal)
     if is_dialog(request):
         return render(request, "parts/_form.html", context, status=status)
     return page(request, template, section=section, status=status, **context)
+
+
+def _preview(question: Question, refusal: ControlPlaneError | None) -> str:
+    """Where to ask what would happen, but for the refusal that stands above it."""
+    if refusal is None or not question.preview:
+        return question.preview
+    return f"{question.preview}{'&' if '?' in question.preview else '?'}{urlencode({'told': mark_of(refusal)})}"
 
 
 def go(request: HttpRequest, where: str) -> HttpResponse:

@@ -20,7 +20,7 @@ def plan(request: HttpRequest, name: str) -> HttpResponse:
     if number is None:
         number = registry.versions(name).filter(state="ready").values_list("number", flat=True).first() or 0
     found = services.plan_promotion(actor(request), environment=environment, model=name, version=number)
-    shown = shown_plan(found)
+    shown = shown_plan(found, told=_told(request))
     if is_dialog(request):
         return render(request, "deployments/_plan.html", {"shown": shown})
     return page(request, "deployments/plan_detail.html", section="models", shown=shown)
@@ -35,9 +35,14 @@ def plan_release(request: HttpRequest) -> HttpResponse:
         given = form.cleaned_data
         try:
             found = services.plan_release(actor(request), environment=given["environment"], items=given["items"])
-            shown = tuple(shown_plan(item) for item in found.items)
+            shown = tuple(shown_plan(item, told=_told(request)) for item in found.items)
         except ControlPlaneError as error:
             refusal = printable(error.message, limit=SHOWN_CHARS)
     if is_dialog(request):
         return render(request, "deployments/_release_plan.html", {"shown": shown, "refusal": refusal})
     return page(request, "deployments/release_plan.html", section="rollouts", shown=shown, refusal=refusal)
+
+
+def _told(request: HttpRequest) -> str:
+    """The refusal that stands above the plan in a dialog."""
+    return request.GET.get("told", "") if is_dialog(request) else ""

@@ -18,6 +18,9 @@ from apps.serving.signals import Query, Selection, Signal
 WORST_P99_MS = "conch:latency_ms:p99_worst"
 REQUESTS, FAILURES = "conch:requests:increase5m", "conch:failures:increase5m"
 RECORDED_EVERY_S = 300
+# How far apart p99 is looked at, over every span: a day looked at less often than its last hour would miss what that
+# hour has seen, and say that nothing is spent while it burns.
+LOOK_EVERY_S = 60
 BY = ("environment", "model")
 
 Key = tuple[str, str]
@@ -56,11 +59,10 @@ def slow_question(limits: Mapping[str, float], *, environment: str, span_s: int)
     sharing: dict[float, list[str]] = {}
     for model, limit in sorted(limits.items()):
         sharing.setdefault(limit, []).append(model)
-    step_s = max(60, span_s // 288)
     asked = []
     for limit, models in sharing.items():
         matchers = ",".join([*exactly({"environment": environment}), *one_of("model", models)])
-        asked.append(f"avg_over_time(({WORST_P99_MS}{{{matchers}}} > bool {limit:g})[{span_s}s:{step_s}s])")
+        asked.append(f"avg_over_time(({WORST_P99_MS}{{{matchers}}} > bool {limit:g})[{span_s}s:{LOOK_EVERY_S}s])")
     return " or ".join(asked)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from apps.metrics.answers import Batch, answers
 from apps.metrics.budgets import DAY_S, HOUR_S, SLOW_SHARE, WINDOW_S, Budget, Spent
-from apps.metrics.counted import BY, Key, Values, counted, keyed, recorded_questions, slow_question
+from apps.metrics.counted import BY, LOOK_EVERY_S, Key, Values, counted, keyed, recorded_questions, slow_question
 from apps.metrics.errors import PrometheusFailed
 from apps.metrics.questions import scrape_interval_s
 from apps.metrics.sources import queries
@@ -96,7 +96,7 @@ class _Asked:
             found = {span: self._slow_on_servers(model, p99_ms, span) for span in (DAY_S, HOUR_S)}
         for key in _of(model, found[DAY_S]) or _of(model, self._counted.requests):
             spent = Spent(found[DAY_S].get(key), found[HOUR_S].get(key))
-            remark = untold(is_in_day=key in found[DAY_S], is_in_hour=key in found[HOUR_S], known_s=known_s)
+            remark = "" if key in found[DAY_S] else untold(known_s)
             yield Budget(model, key[0], "latency", p99_ms, SLOW_SHARE, spent, DAY_S, known_s=known_s, remark=remark)
 
     def _slow_on_servers(self, model: str, p99_ms: float, span_s: int) -> Values:
@@ -109,7 +109,7 @@ class _Asked:
             if isinstance(query, Query):
                 # NaN is no traffic: it is not above 0, so it is in no share.
                 worst = f"max by (environment, model) (({query.promql}) > 0 and on (quantile) {_QUANTILE})"
-                promql = f"avg_over_time(({worst} > bool {p99_ms:g})[{span_s}s:{max(60, span_s // 288)}s])"
+                promql = f"avg_over_time(({worst} > bool {p99_ms:g})[{span_s}s:{LOOK_EVERY_S}s])"
                 found |= keyed(self._batch.over(promql, self._at).series)
         return found
 
@@ -117,11 +117,9 @@ class _Asked:
 _QUANTILE = 'label_replace(vector(1), "quantile", "0.99", "", "")'
 
 
-def untold(*, is_in_day: bool, is_in_hour: bool, known_s: float | None) -> str:
-    """Why there is no figure over a day, which is made from looks minutes apart: a young series has none yet."""
-    if is_in_day:
-        return ""
-    return _NOT_YET if is_in_hour or known_s is None else _NO_PERCENTILES
+def untold(known_s: float | None) -> str:
+    """Why there is no figure of a p99: Prometheus is young, or has never had one."""
+    return _NOT_YET if known_s is None else _NO_PERCENTILES
 
 
 def _of(model: str, found: Values) -> list[Key]:

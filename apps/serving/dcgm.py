@@ -22,19 +22,14 @@ PICTURED = (
 )
 # At least one of these is told of every card and slice.
 _TOLD = '__name__=~"DCGM_FI_DEV_FB_USED|DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_POWER_USAGE"'
-_NONE = (
+# One text for all: charts that lack the same say it once together.
+_ABSENT = (
     "no series of dcgm-exporter for these devices: run it on their host and let the same Prometheus scrape it; "
-    "say which devices a server uses with its labels `gpu` and `mig`"
+    "say which devices a server uses with its labels `gpu` and `mig`. Where it runs: use on MIG needs "
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE, as DCGM_FI_DEV_GPU_UTIL is not available there; mean power needs "
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION. It may leave out DCGM_FI_DEV_FB_USED and DCGM_FI_DEV_FB_FREE on some MIG "
+    "cards"
 )
-_NO_MEMORY = f"{_NONE}. It may leave out DCGM_FI_DEV_FB_USED and DCGM_FI_DEV_FB_FREE on some MIG cards"
-_ABSENT: Mapping[Signal, str] = {
-    Signal.SLICE_UTILISATION: f"{_NONE}. On MIG it must export DCGM_FI_PROF_GR_ENGINE_ACTIVE: "
-    "DCGM_FI_DEV_GPU_UTIL is not available there",
-    Signal.SLICE_MEMORY: _NO_MEMORY,
-    Signal.SLICE_MEMORY_TOTAL: _NO_MEMORY,
-    Signal.CARD_POWER: _NONE,
-    Signal.CARD_ENERGY: f"{_NONE}. It must export DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
-}
 
 
 def query(signal: Signal, selection: Selection) -> Query | Unsupported:
@@ -43,7 +38,7 @@ def query(signal: Signal, selection: Selection) -> Query | Unsupported:
     if ask is None:
         return Unsupported("dcgm-exporter tells of devices only")
     by = CARD_BY if signal in (Signal.CARD_POWER, Signal.CARD_ENERGY) else SLICE_BY
-    return Query(ask(selection), by, absent=_ABSENT[signal])
+    return Query(ask(selection), by, absent=_ABSENT)
 
 
 def pictured(selection: Selection) -> str:

@@ -14,6 +14,8 @@ from apps.metrics.pictures import Picture
 WIDTH, HEIGHT, GAP = 640, 40, 4
 USE_HEIGHT = 8
 DAY_S, HOUR_S = 86_400, 3_600
+# Above and below these, rounding would say that all is left, and nothing spent.
+_ALL_BUT_WHOLE, _LEAST_SHARE = 0.995, 0.000_005
 _SHARES = ("_use", "_share", "_fill")
 
 
@@ -134,7 +136,7 @@ def promise(budget: Budget) -> PromiseShown:
     return PromiseShown(
         environment=budget.environment,
         promise=f"errors ≤ {100 * budget.limit:.3g} %" if is_errors else f"p99 ≤ {budget.limit:g} ms",
-        left=("not known" if budget.remark else "no requests") if left is None else f"{max(left, -9.99):.0%}",
+        left=("not known" if budget.remark else "no requests") if left is None else _left(left),
         tone="wait" if left is None else "bad" if left < 0 else "ok",
         burn=_burn(budget.burn),
         bad="" if budget.spent.share is None else _bad(budget, over, is_errors=is_errors),
@@ -144,8 +146,15 @@ def promise(budget: Budget) -> PromiseShown:
     )
 
 
+def _left(left: float) -> str:
+    """What is spent a little is not whole."""
+    return "> 99%" if _ALL_BUT_WHOLE <= left < 1 else f"{max(left, -9.99):.0%}"
+
+
 def _bad(budget: Budget, over: str, *, is_errors: bool) -> str:
-    return f"{budget.spent.share:.3%} {'failed' if is_errors else 'of the time above it'} in {over}"
+    share = budget.spent.share or 0.0
+    shown_share = "< 0.001%" if 0 < share < _LEAST_SHARE else f"{share:.3%}"
+    return f"{shown_share} {'failed' if is_errors else 'of the time above it'} in {over}"
 
 
 def _burn(burn: float | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apps.common.text import SHOWN_CHARS, printable
 from apps.console.shown.memory import planned_memory
 from apps.console.shown.state import Chip
-from apps.console.shown.words import count, listed
+from apps.console.shown.words import count, listed, mark_of
 from apps.deployments.memory import Fit
 from apps.deployments.services.planning import PlannedServer, PromotionPlan
 
@@ -43,8 +43,8 @@ class ShownPlan:
     asked: tuple[str, ...] = ()
 
 
-def shown_plan(plan: PromotionPlan) -> ShownPlan:
-    """In words, with the first servers of many."""
+def shown_plan(plan: PromotionPlan, *, told: str = "") -> ShownPlan:
+    """In words, with the first servers of many; without the refusal that stands on the page already."""
     return ShownPlan(
         title=f"{plan.model} {plan.from_version or '–'} → {plan.to_version} in {plan.environment}",
         model=plan.model,
@@ -54,7 +54,9 @@ def shown_plan(plan: PromotionPlan) -> ShownPlan:
         gates=tuple((gate.name, gate.sentence, gate.remark) for gate in plan.gates),
         changes=plan.interface_changes,
         obstacles=tuple(
-            (error.title, printable(error.message, limit=SHOWN_CHARS), error.hint) for error in plan.obstacles
+            (error.title, printable(error.message, limit=SHOWN_CHARS), error.hint)
+            for error in plan.obstacles
+            if mark_of(error) != told
         ),
         short=tuple(_short(plan)),
         asked=tuple(_asked(plan)),

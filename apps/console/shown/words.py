@@ -1,6 +1,9 @@
 """Small words: counts, lists and lengths of time. Pure."""
 
 from collections.abc import Sequence
+from zlib import crc32
+
+from apps.common.errors import ControlPlaneError
 
 _SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 # Of fewer than so many hours or days the next unit still matters.
@@ -10,6 +13,11 @@ FEW = 10
 def count(number: int, noun: str) -> str:
     """`1 server`, `3 servers`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def mark_of(error: ControlPlaneError) -> str:
+    """Tells one refusal from another, so that what a page says already is not said twice."""
+    return f"{error.code}-{crc32(error.message.encode(errors='replace')):08x}"
 
 
 def listed(names: Sequence[str], *, limit: int = 6) -> str:

@@ -1,6 +1,8 @@
 """Changing what is live from the console."""
 
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -281,6 +283,19 @@ def test_a_hold_stands_on_the_card_and_asks_before_a_promotion(rows: FleetRows, 
     assert "incident" in page
     assert (refused.status_code, "Go on, and let go of the hold" in refused.content.decode()) == (409, True)
     assert Placement.objects.get(environment__name="prod").held_at is None
+
+
+def test_a_hold_that_refused_a_promotion_is_not_said_again_in_the_plan_below(rows: FleetRows, operator: Client) -> None:
+    operator.post("/models/digits/in/prod/hold/", {"reason": "incident"})
+    in_dialog = {"HX-Request": "true"}
+
+    refused = operator.post(PROMOTE, promotion(), headers=in_dialog).content.decode()
+    (asked,) = re.findall(r'class="preview" hx-get="([^"]+)"', refused)
+    where = f"{unescape(asked)}&environment=prod&version=2"
+
+    assert "What is live here is held" in operator.get(where.replace("told=", "x="), headers=in_dialog).content.decode()
+    assert "What is live here is held" not in operator.get(where, headers=in_dialog).content.decode()
+    assert "What is live here is held" in operator.get(where).content.decode()
 
 
 def test_letting_go_takes_the_hold_away(rows: FleetRows, operator: Client) -> None:

@@ -159,6 +159,11 @@ _SERIES: tuple[tuple[str, str, Callable[[int], object]], ...] = (
         'environment="prod",model="paced"',
         lambda age_s: 60 if age_s < SPAN_S / 2 else 40,
     ),
+    (
+        "conch:latency_ms:p99_worst",
+        'environment="prod",model="stuttering"',
+        lambda age_s: 60 if age_s % 300 < 120 else 40,
+    ),
     *of_exporter("dcgm_mig_a100", pod="pod"),
     *of_exporter("dcgm_mig_h100_v4.6", pod="exported_pod"),
     *of_exporter("dcgm_mig_without_host"),

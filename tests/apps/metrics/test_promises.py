@@ -63,14 +63,35 @@ def test_budgets_of_a_known_past(known_past: datetime) -> None:
     assert promise(errors).remark.endswith(" min")
 
 
+@pytest.mark.parametrize(("known_s", "words"), [(None, "not known yet"), (9_000, "cannot be told: no server")])
+def test_a_prometheus_that_has_only_begun_is_not_one_without_percentiles(known_s: float | None, words: str) -> None:
+    assert untold(known_s).startswith(words)
+
+
+@pytest.mark.live
+@pytest.mark.django_db
+def test_a_young_p99_burns_in_the_last_hour_by_what_its_day_has_spent(known_past: datetime) -> None:
+    Model.objects.create(name="stuttering", slo_p99_ms=50)
+
+    (found,) = budgets(["stuttering"], now=known_past).budgets
+
+    assert found.spent.share == pytest.approx(0.4, abs=0.05)
+    assert found.spent.recent_share == found.spent.share
+    assert promise(found).tone == "bad"
+
+
 @pytest.mark.parametrize(
-    ("is_in_hour", "known_s", "words"),
-    [(True, 9_000, "not known yet"), (False, None, "not known yet"), (False, 9_000, "cannot be told: no server")],
+    ("share", "left", "bad"),
+    [
+        (0.0, "100%", "0.000% failed in 30 d"),
+        (0.000004, "> 99%", "< 0.001% failed in 30 d"),
+        (0.0005, "95%", "0.050% failed in 30 d"),
+    ],
 )
-def test_a_series_that_has_only_begun_is_not_one_without_percentiles(
-    *, is_in_hour: bool, known_s: float | None, words: str
-) -> None:
-    assert untold(is_in_day=False, is_in_hour=is_in_hour, known_s=known_s).startswith(words)
+def test_what_little_is_spent_is_not_shown_as_nothing(share: float, left: str, bad: str) -> None:
+    shown = promise(budget(share))
+
+    assert (shown.left, shown.bad) == (left, bad)
 
 
 def test_a_promise_that_cannot_be_told_is_not_one_without_requests() -> None:
