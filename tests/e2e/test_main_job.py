@@ -221,9 +221,10 @@ def search_by_keys(page: Page, words: str) -> None:
 
 
 def open_version_by_keys(page: Page, model: str, number: int) -> None:
-    page.keyboard.press("g")
-    page.keyboard.press("f")
-    page.wait_for_url("**/")
+    # What is typed while the page still changes is lost with the page before.
+    with page.expect_navigation():
+        page.keyboard.press("g")
+        page.keyboard.press("f")
     search_by_keys(page, model)
     press(page, f"/models/{model}/versions/{number}/")
     page.wait_for_url(f"**/versions/{number}/")
