@@ -15,11 +15,9 @@ from apps.console.forms.access import ReasonlessForm
 from apps.console.forms.registry import AliasForm, ChoiceForm, FetchForm, ModelForm, NumberForm, UploadForm
 from apps.registry import selectors as registry
 from apps.registry import services
-from apps.registry.arriving import ReceivingHandler, as_upload, too_large
+from apps.registry.arriving import ReceivingHandler, announced_bytes, as_upload
 
 VERSIONS = 200
-# Room for the other fields of a multipart body.
-FIELDS_BYTES = 2**20
 
 
 def register_model(request: HttpRequest) -> HttpResponse:
@@ -66,16 +64,9 @@ def upload_version(request: HttpRequest, name: str) -> HttpResponse:
     registry.get_model(name)
     if request.method == "POST":
         access.require(actor(request), "add_version")
-        announced = int(request.headers.get("Content-Length") or 0)
-        _require_small(announced)
-        services.require_room(announced)
+        services.require_room(announced_bytes(request, limit_bytes=services.largest_upload()))
         request.upload_handlers = [ReceivingHandler(request, limit_bytes=services.largest_upload())]
     return _take_version(request, name)
-
-
-def _require_small(size_bytes: int) -> None:
-    if size_bytes > services.largest_upload() + FIELDS_BYTES:
-        raise too_large(services.largest_upload())
 
 
 @csrf_protect

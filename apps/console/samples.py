@@ -18,7 +18,7 @@ from apps.deployments import selectors as deployments
 from apps.deployments import services as deployment_services
 from apps.registry import selectors as registry
 from apps.registry import services
-from apps.registry.arriving import ReceivingHandler, too_large
+from apps.registry.arriving import ReceivingHandler, announced_bytes
 from apps.registry.npz import MAX_FILE_BYTES
 
 # Two files, and room for the other fields of a multipart body.
@@ -35,8 +35,7 @@ def add_sample(request: HttpRequest, name: str) -> HttpResponse:
     registry.get_model(name)
     if request.method == "POST":
         access.require(actor(request), "add_sample")
-        if int(request.headers.get("Content-Length") or 0) > MOST_BYTES + FIELDS_BYTES:
-            raise too_large(MOST_BYTES)
+        announced_bytes(request, limit_bytes=MOST_BYTES, fields_bytes=FIELDS_BYTES)
         request.upload_handlers = [ReceivingHandler(request, limit_bytes=MOST_BYTES)]
     return _take_sample(request, name)
 

@@ -152,4 +152,5 @@ _answers: dict[tuple[str, Credentials], Answers] = {}
 def answers() -> Answers:
     """Those of the Prometheus that the settings name, as whom they name."""
     url, credentials = settings.CONCH["prometheus_url"], Credentials.of(settings.CONCH)
-    return _answers.setdefault((url, credentials), Answers(url, credentials=credentials))
+    found = _answers.get((url, credentials))
+    return found or _answers.setdefault((url, credentials), Answers(url, credentials=credentials))

@@ -19,6 +19,8 @@ from apps.registry.errors import UploadTooLarge
 from apps.registry.services import Landed, Upload, room_for
 
 CHUNK_BYTES = 2**20
+# Room for the other fields of a multipart body.
+FIELDS_BYTES = 2**20
 
 
 class ReceivingHandler(TemporaryFileUploadHandler):
@@ -87,6 +89,14 @@ class ReceivingHandler(TemporaryFileUploadHandler):
         with STORE.faults(Path(settings.FILE_UPLOAD_TEMP_DIR), doing="receiving an upload"):
             self.file.flush()
             os.truncate(self.file.temporary_file_path(), size_bytes)
+
+
+def announced_bytes(request: HttpRequest, *, limit_bytes: int, fields_bytes: int = FIELDS_BYTES) -> int:
+    """What the whole form is announced with; UploadTooLarge before a byte of it is received."""
+    announced = int(request.headers.get("Content-Length") or 0)
+    if announced > limit_bytes + fields_bytes:
+        raise too_large(limit_bytes)
+    return announced
 
 
 def too_large(limit_bytes: int) -> UploadTooLarge:

@@ -11,6 +11,15 @@ from tests.factories.histories import passed_shadow
 PAIR = [{"model": "digits", "version": 2}, {"model": "letters", "version": 2}]
 
 
+def with_letters(rows: FleetRows) -> FleetRows:
+    """A second model beside `digits`: version 1 live in prod, version 2 ready."""
+    rows.model("letters")
+    for number in (1, 2):
+        rows.version("letters", number)
+    rows.placed("letters", "prod", 1)
+    return rows
+
+
 def begin() -> Release:
     return services.begin_release(COMMAND, environment="prod", items=PAIR, reason="together")
 

@@ -124,7 +124,7 @@ def _at_once(takes: Needs, coming: Sequence[int]) -> Needs:
 def _coming(context: Context, ready: Collection[int]) -> tuple[int, ...]:
     """The versions of which one more copy is loaded, the one that is meant first.
 
-    None where there is none, or where nothing may hold it up.
+    Empty where there is none, or where nothing may hold it up.
     """
     work, number = context.work, context.new.number
     if work.rollout.kind == RolloutKind.PROMOTE:

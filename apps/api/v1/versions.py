@@ -31,11 +31,9 @@ from apps.deployments.errors import VersionInUse, VersionNotArchived
 from apps.fleet import selectors as fleet
 from apps.fleet.errors import EnvironmentUnknown
 from apps.registry import errors, selectors, services
-from apps.registry.arriving import ReceivingHandler, as_upload, too_large
+from apps.registry.arriving import FIELDS_BYTES, ReceivingHandler, as_upload, too_large
 from apps.registry.sources.errors import ReferenceInvalid, ReferenceNotAllowed
 
-# Room for the other fields of a multipart body.
-FIELDS_BYTES = 2**20
 # Long enough to move the largest upload into the store.
 UPLOAD_LEASE = timedelta(minutes=15)
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
-from time import monotonic
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from apps.common.reading import read_json
+from apps.common.receiving import TooSlow, receive
 from apps.common.text import printable
 from apps.registry.sources import bucket
 from apps.registry.sources.errors import SourceMissing, SourceRefused, SourceUnreachable
@@ -129,7 +129,9 @@ class Mlflow:
     def _json(self, path: str, reference: Reference) -> dict[str, Any]:
         with self._asked(path, reference) as answer:
             try:
-                told = read_json(_whole(answer, reference))
+                told = read_json(receive(answer.read1, within_s=ANSWER_S, most_bytes=MAX_ANSWER_BYTES))
+            except TooSlow as error:
+                raise SourceUnreachable(f"{reference.shown}: the tracking server's answer does not end") from error
             except (ValueError, OSError, HTTPException) as error:
                 raise SourceUnreachable(f"{reference.shown}: the tracking server's answer is not JSON") from error
         return told if isinstance(told, dict) else {}
@@ -169,16 +171,6 @@ def _in_bucket(name: str, key: str) -> Open:
             yield found.pieces
 
     return opening
-
-
-def _whole(answer: Any, reference: Reference) -> bytes:
-    """An answer that drips in, or never ends, holds nobody up."""
-    body, until_s = bytearray(), monotonic() + ANSWER_S
-    while len(body) < MAX_ANSWER_BYTES and (piece := answer.read1(READ_BYTES)):
-        body += piece
-        if monotonic() > until_s:
-            raise SourceUnreachable(f"{reference.shown}: the tracking server's answer does not end")
-    return bytes(body)
 
 
 def _read(answer: Any, reference: Reference) -> bytes:

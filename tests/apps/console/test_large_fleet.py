@@ -15,6 +15,18 @@ from apps.fleet.models import Observation, ObservedVersion
 from tests.factories.fleets import FleetRows, small_fleet
 
 
+def three_servers() -> FleetRows:
+    """`digits` 1 live and seen on each of three servers in prod."""
+    rows = FleetRows()
+    rows.environment("prod")
+    for name in ("prod-1", "prod-2", "prod-3"):
+        rows.server(name, "prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", 1)
+    return rows
+
+
 @pytest.mark.parametrize(("servers", "rows"), [(0, 50), (10, 50), (200, 25), (1_000, 5), (5_000, 5)])
 def test_a_large_fleet_has_fewer_models_on_a_page(servers: int, rows: int) -> None:
     assert matrix.rows_on_page(servers) == rows
@@ -54,13 +66,7 @@ def test_servers_that_are_alike_are_counted_and_the_odd_one_stands_out(db: None)
 
 
 def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_right(db: None) -> None:
-    rows = FleetRows()
-    rows.environment("prod")
-    for name in ("prod-1", "prod-2", "prod-3"):
-        rows.server(name, "prod")
-    rows.model("digits")
-    rows.version("digits", 1)
-    rows.placed("digits", "prod", 1)
+    rows = three_servers()
     for name, under in (("prod-1", config_digest({})), ("prod-2", config_digest({"max_batch_size": 4}))):
         ObservedVersion.objects.filter(server=rows.servers[name]).update(loaded_under=under)
     models, servers = [rows.models["digits"]], fleet.servers_at_a_glance()
@@ -75,13 +81,7 @@ def test_a_server_under_another_overlay_is_not_counted_among_those_that_are_righ
 
 
 def test_a_server_that_has_what_is_desired_is_unseen_once_it_has_not_answered_for_a_while(db: None) -> None:
-    rows, now = FleetRows(), timezone.now()
-    rows.environment("prod")
-    for name in ("prod-1", "prod-2", "prod-3"):
-        rows.server(name, "prod")
-    rows.model("digits")
-    rows.version("digits", 1)
-    rows.placed("digits", "prod", 1)
+    rows, now = three_servers(), timezone.now()
     Observation.objects.update(seen_at=now)
     Observation.objects.filter(server__name="prod-1").update(is_reachable=False)
     Observation.objects.filter(server__name="prod-2").update(seen_at=now - timedelta(seconds=29))

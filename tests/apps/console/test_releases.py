@@ -5,6 +5,7 @@ from django.test import Client
 
 from apps.deployments.models import Release
 from tests.factories.fleets import FleetRows
+from tests.factories.releases import with_letters
 
 FORM = "/releases/begin/"
 
@@ -12,11 +13,7 @@ FORM = "/releases/begin/"
 @pytest.fixture
 def pair(rows: FleetRows) -> FleetRows:
     """A second model beside `digits`, both on version 1 in prod."""
-    rows.model("letters")
-    for number in (1, 2):
-        rows.version("letters", number)
-    rows.placed("letters", "prod", 1)
-    return rows
+    return with_letters(rows)
 
 
 def begin(client: Client, items: str = "digits 2\nletters 2\n") -> Release:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.factories.fleets import FleetRows
+from tests.factories.releases import with_letters
 
 
 @pytest.fixture
@@ -21,8 +22,4 @@ def rows(transactional_db: None) -> FleetRows:
 @pytest.fixture
 def pair(rows: FleetRows) -> FleetRows:
     """Two models with version 1 live and version 2 ready."""
-    rows.model("letters")
-    for number in (1, 2):
-        rows.version("letters", number)
-    rows.placed("letters", "prod", 1)
-    return rows
+    return with_letters(rows)
