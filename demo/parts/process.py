@@ -114,12 +114,15 @@ class Child:
         self._end(timeout_s=10.0)
 
     def pause(self) -> None:
-        """SIGSTOP: still there, answers nothing."""
+        """SIGSTOP: still there, answers nothing from the moment this returns."""
         self.signal(signal.SIGSTOP)
+        # The guardian passes the signal on, and a thread that runs stops a little later.
+        self.wait_until(lambda: is_stopped(self.pid), timeout_s=10)
 
     def resume(self) -> None:
-        """SIGCONT after pause()."""
+        """SIGCONT after pause(); it runs again when this returns."""
         self.signal(signal.SIGCONT)
+        self.wait_until(lambda: not is_stopped(self.pid), timeout_s=10)
 
     def log_tail(self, *, lines: int = 15) -> str:
         """The last lines of the log, indented, with the log's path."""
@@ -143,3 +146,12 @@ class Child:
             if pipe is not None:
                 pipe.close()
         self._guardian.wait(20)
+
+
+def is_stopped(pid: int) -> bool:
+    """True when each thread of a process is stopped, by /proc/<pid>/task/<thread>/stat (proc(5))."""
+    try:
+        stats = [stat.read_text(errors="replace") for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return bool(stats) and all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)

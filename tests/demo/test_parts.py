@@ -123,9 +123,9 @@ def test_a_paused_triton_answers_again_after_resume(root: Path) -> None:
     hung = triton.is_ready()
     triton.resume()
     triton.wait_ready(timeout_s=10)
+    triton.stop()
 
     assert not hung
-    triton.stop()
 
 
 def test_a_restricted_triton_refuses_control_without_the_key(root: Path) -> None:

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ FAMILY = (
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 )
+BUSY = """
+import os, threading
+def write():
+    while True: os.write(2, b"9")
+for _ in range(4): threading.Thread(target=write).start()
+"""
 PARENT = """
 import sys, time
 from pathlib import Path
@@ -64,6 +71,24 @@ def test_a_command_that_ignores_sigterm_is_killed_after_the_deadline(tmp_path: P
     child.stop(timeout_s=0.3)
 
     assert child.exit_code == 256 - signal.SIGKILL
+
+
+def test_a_command_with_threads_does_nothing_from_the_moment_pause_returns(tmp_path: Path) -> None:
+    """The guardian passes the signal on: a pause that did not wait was often outrun by its caller."""
+    child = python(BUSY, log=tmp_path / "log")
+    child.start()
+    child.wait_until(lambda: "9" in child.log_tail())
+
+    seen = []
+    for _ in range(20):
+        child.pause()
+        written = child.log.stat().st_size
+        time.sleep(0.01)
+        seen.append(child.log.stat().st_size - written)
+        child.resume()
+    child.stop(timeout_s=5)
+
+    assert seen == [0] * 20
 
 
 def test_a_paused_command_can_be_stopped(tmp_path: Path) -> None:

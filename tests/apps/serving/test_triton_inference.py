@@ -79,8 +79,8 @@ def test_every_datatype_goes_there_and_back(triton: Triton, backend: ServingBack
     for each in sent:
         np.testing.assert_array_equal(answer.outputs[f"out_{each.name}"], each.array)
     assert answer.latency_us > 0
-    # One warm-up by the server and one request by us, of the same inputs.
-    assert backend.statistics(name)[0].inference_count == 2
+    # One warm-up by the server and one request by us, of the same inputs; it answers first and counts afterwards.
+    assert eventually(lambda: backend.statistics(name)[0].inference_count == 2)
 
 
 def test_a_request_carries_batches_and_text(triton: Triton, backend: ServingBackend, served: str) -> None:
