@@ -43,8 +43,10 @@ window.conchWords = (() => {
     const said = JSON.stringify(found.map(([reason, charts]) => [reason, charts.map((chart) => chart.key)]));
     if (said === board.said) return;
     board.said = said;
-    board.reasons ??= board.element.appendChild(make("div", "charts-reasons"));
-    board.reasons.replaceChildren(...found.map(told));
+    const place = board.element.querySelector(".charts-reasons");
+    place.style.minHeight = "";
+    place.replaceChildren(...found.map(told));
+    window.conchRoom.keep(board.element, [...folded].map((chart) => chart.key), place.offsetHeight);
   }
 
   return { fold, set };

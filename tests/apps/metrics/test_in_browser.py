@@ -21,6 +21,7 @@ from apps.deployments.models import Placement, Rollout
 from apps.fleet.models import Environment
 from apps.registry.models import Model
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
+from tests.e2e.test_standing_still import GOOD, WATCH
 
 RANGES = """() => {
     const plots = () => [...document.querySelectorAll('.chart .chart-plot:not([hidden])')];
@@ -115,6 +116,27 @@ def test_charts_are_drawn_with_labels_promise_and_marks(
     expect(spoken).to_have_attribute(
         "aria-label", re.compile(r"^Latency in ms\. Last values: v2 p50 .*; v2 p95 .*; v2 p99 ")
     )
+
+
+@pytest.mark.usefixtures("model")
+def test_folded_charts_come_back_with_something_to_draw_and_then_stay_where_they_are(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = lambda _: matrix()
+    open_model(seen, live_server)
+    expect(seen.locator(".charts-reason").first).to_be_visible()
+    scripted.answer = traffic
+
+    # What was answered a moment ago is kept: a longer window is asked for anew.
+    seen.goto(f"{live_server.url}/models/digits/?range=3600")
+    expect(seen.locator(".scatterlayer .trace").first).to_be_visible()
+    drawn = seen.locator(".chart:visible").count()
+    seen.add_init_script(WATCH)
+    seen.reload()
+    expect(seen.locator(".scatterlayer .trace").first).to_be_visible()
+
+    assert seen.locator(".chart:visible").count() == drawn > 3
+    assert seen.evaluate("moved") < GOOD
 
 
 @pytest.mark.usefixtures("model")
