@@ -36,9 +36,10 @@ def _numbers(change: "PlacementChange", placements: "dict[str, Placement]") -> s
 
 
 def _asked(request: HttpRequest, moments: list[datetime]) -> tuple[int, datetime | None]:
-    """The stop and the moment; the last stop is now, and what cannot be read is not asked for."""
+    """The stop and the moment; the last stop is now, as is what is to come; what cannot be read is not asked for."""
     at = _moment(request.GET.get("at", ""))
     if at is not None:
+        at = min(at, timezone.now())
         return max(sum(moment <= at for moment in moments) - 1, 0), at
     asked = whole_number(request.GET.get("stop", ""))
     if asked is None or asked > len(moments):

@@ -1,20 +1,34 @@
 """What was live when, over the wire."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from apps.api.shapes.common import LinkField
 from apps.api.shapes.deployments import ChangedShape, PlacementFilter, PlacementShape
 from apps.deployments import selectors
 
+CLOCKS_APART = timedelta(minutes=1)
+
 
 class MomentFilter(PlacementFilter):
     """Which placements, and when."""
 
     at = serializers.DateTimeField(
-        required=False, allow_null=True, default=None, help_text="As they were then, with who and why in `changed`."
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="As they were then, with who and why in `changed`; not later than now.",
     )
+
+    def validate_at(self, at: datetime | None) -> datetime | None:
+        """What is to come is not known: refused, but for a client whose clock is a little ahead."""
+        now = timezone.now()
+        if at is not None and at > now + CLOCKS_APART:
+            raise serializers.ValidationError(f"{at.isoformat()} is still to come: here it is {now.isoformat()}")
+        return at
 
 
 class PlacementThenShape(PlacementShape):

@@ -62,6 +62,15 @@ def lacks_ban(gone: Rollout) -> bool:
     return is_other and not is_banned(gone)
 
 
+def left_unbanned(rollback: Rollout) -> Version | None:
+    """What a rollback took away and nobody was asked to ban with it; None where that is banned, or was until lifted."""
+    taken_from = rollback.superseded.exclude(to_version=None).order_by("pk").last()
+    bad, good = (taken_from.to_version if taken_from else None) or rollback.from_version, rollback.to_version
+    if bad is None or (good is not None and are_same(bad, good)) or rollback.bans.exists():
+        return None
+    return None if ban_on(rollback.placement, bad) else bad
+
+
 def _have_same_files(one: Version, other: Version) -> bool:
     """By digest and by place in the version; False where the files of either are not known."""
     return bool(_files(one)) and _files(one) == _files(other)

@@ -10,7 +10,7 @@ from apps.audit.services import record
 from apps.common.actor import Actor
 from apps.deployments.errors import BanLifted, ReasonMissing, VersionBanned
 from apps.deployments.models import Ban, Placement, Rollout
-from apps.deployments.selectors.bans import ban_on, get_ban, identity
+from apps.deployments.selectors.bans import ban_on, get_ban, identity, left_unbanned
 from apps.registry.models import Version
 
 
@@ -34,6 +34,17 @@ def ban_version(
     if is_new:
         _record(actor, "ban_version", made, reason=reason)
     return made
+
+
+def ban_afterwards(actor: Actor, rollback: Rollout, *, reason: str) -> Ban | None:
+    """A rollback is asked for once more, now with a ban: what it took away is banned; None where nothing is left to."""
+    with transaction.atomic():
+        # Of two who ask at once, the second finds the ban of the first.
+        placement = Placement.objects.select_for_update().get(pk=rollback.placement_id)
+        bad = left_unbanned(rollback)
+        if bad is None:
+            return None
+        return ban_version(actor, placement, bad, reason=reason, rollout=rollback, now=timezone.now())
 
 
 def lift_ban(actor: Actor, *, ban: int, reason: str) -> Ban:

@@ -1,20 +1,21 @@
 """Releases that are stopped or rolled back as one: while they move, when live, and when they have gone back."""
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.access.services import require
 from apps.common.actor import Actor
 from apps.common.keeping import error_document
 from apps.deployments.errors import Aborted, ReleaseDecided, ReleaseNotLive
-from apps.deployments.models import Release, Rollout
+from apps.deployments.models import Placement, Release, Rollout
 from apps.deployments.selectors.releases import GO, get_release, gone_back, live_parts, moving_parts
 from apps.deployments.services.conditions import require_reason
 from apps.deployments.services.releases import record_release
 from apps.deployments.services.requests import unload
 from apps.deployments.services.rolling_back import roll_back
 from apps.deployments.services.turning import is_rolled_back, stay_back, turn, turn_back
-from apps.deployments.states import RolloutState
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutState
 
 
 def abort_release(actor: Actor, *, release: int, reason: str) -> Release:
@@ -88,11 +89,15 @@ def _back(actor: Actor, rollout: Rollout, environment: str, *, reason: str, is_b
 
 
 def _held(release: int) -> Release:
-    """It as it stands now; its rollouts are locked, before the release, as whoever walks one of them does it.
+    """It as it stands now, with all that may be touched locked in the order of all: rollouts, placements, the release.
 
-    Those that have ended too: of two who send it back at once, the second finds what the first has done.
+    Each by its key, those that have ended too: of two who send it back at once, the second finds what the first has
+    done, and two releases that share models wait for each other one way round.
     """
-    list(Rollout.objects.select_for_update().filter(release=release).order_by("pk").values_list("pk", flat=True))
+    places = set(Rollout.objects.filter(release=release).values_list("placement", flat=True))
+    there = Q(release=release) | Q(placement__in=places, state__in=ACTIVE_ROLLOUT)
+    list(Rollout.objects.select_for_update().filter(there).order_by("pk").values_list("pk", flat=True))
+    list(Placement.objects.select_for_update().filter(pk__in=places).order_by("pk").values_list("pk", flat=True))
     return get_release(release)
 
 

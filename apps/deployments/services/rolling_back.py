@@ -14,7 +14,7 @@ from apps.deployments.selectors.bans import are_same
 from apps.deployments.selectors.placements import get_placement
 from apps.deployments.selectors.rollouts import active_rollout, last_live
 from apps.deployments.selectors.targets import default_target, is_proven, rollback_reach
-from apps.deployments.services.bans import ban_version, refuse_banned
+from apps.deployments.services.bans import ban_afterwards, ban_version, refuse_banned
 from apps.deployments.services.beginning import begin
 from apps.deployments.services.conditions import ask_about_interface, ready_version, require_reason
 from apps.deployments.services.ensembles import ask_about_pins
@@ -74,6 +74,8 @@ def _roll_back(asked: _Asked) -> Rollout:
         if turned is not None:
             return turned
         placement, moving = get_placement(asked.environment, asked.model), None
+    if moving is None and (gone := _banned_afterwards(asked, placement)):
+        return gone
     target = _target(placement, asked.to)
     ask_about_interface(placement.active, target, asked.confirm)
     ask_about_pins(placement, target, asked.confirm)
@@ -104,6 +106,15 @@ def _leads_there(moving: Rollout, to: int | None) -> bool:
     if moving.kind not in (RolloutKind.PROMOTE, RolloutKind.UNLOAD):
         return False
     return to is None or (moving.from_version is not None and moving.from_version.number == to)
+
+
+def _banned_afterwards(asked: _Asked, placement: Placement) -> Rollout | None:
+    """The rollback that has led there already without a ban, when it is asked for again with one."""
+    gone = last_live(placement)
+    if not asked.is_banning or gone is None or gone.kind != RolloutKind.ROLLBACK:
+        return None
+    leads_there = asked.to is None or (placement.active is not None and placement.active.number == asked.to)
+    return gone if leads_there and ban_afterwards(asked.actor, gone, reason=asked.reason) else None
 
 
 def _target(placement: Placement, to: int | None) -> Version:

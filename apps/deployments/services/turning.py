@@ -18,7 +18,7 @@ from apps.deployments.errors import Aborted, RolloutNotAbortable
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.bans import is_banned, lacks_ban
 from apps.deployments.selectors.rollouts import get_rollout_alone
-from apps.deployments.services.bans import ban_version
+from apps.deployments.services.bans import ban_afterwards, ban_version
 from apps.deployments.services.holds import keep_held
 from apps.deployments.services.together import take_release_back
 from apps.deployments.states import RolloutKind, RolloutState, RunState
@@ -30,6 +30,8 @@ def turn_back(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool = 
     None when it has come live at this very moment: then there is something to roll back.
     """
     if moving.kind == RolloutKind.ROLLBACK:
+        if is_banning:
+            ban_afterwards(actor, moving, reason=reason)
         return moving
     try:
         with transaction.atomic():

@@ -1,11 +1,12 @@
 """Holds, bans and rollbacks over REST."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.deployments.models import Ban, Placement
 from tests.apps.api import rows
@@ -120,3 +121,19 @@ def test_placements_at_a_moment_are_those_of_then_with_who_and_why(ci: Client) -
     assert (before["active"], before["since"], before["changed"]["what"]) == (None, None, "nothing")
     assert (before["changed"]["rollout"], before["changed"]["active_now"]) == (None, 2)
     assert ci.get("/api/v1/placements").json()["results"][0]["changed"] is None
+
+
+def test_what_is_still_to_come_is_refused_with_the_time_here(ci: Client) -> None:
+    answer = ci.get("/api/v1/placements?at=2100-01-01T00:00:00Z")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "fields_invalid")
+    assert "2100-01-01T00:00:00+00:00 is still to come: here it is 2" in str(answer.json()["errors"])
+
+
+def test_a_clock_that_is_a_little_ahead_is_told_what_is_now(ci: Client) -> None:
+    rows.placement(active=rows.version(1))
+    soon = timezone.now() + timedelta(seconds=20)
+
+    (row,) = ci.get("/api/v1/placements", {"at": soon.isoformat()}).json()["results"]
+
+    assert row["changed"]["active_now"] == 1

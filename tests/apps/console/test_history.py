@@ -61,6 +61,13 @@ def test_what_is_the_same_as_now_offers_nothing(history: FleetRows, viewer: Clie
     assert "roll-back" not in told
 
 
+def test_what_is_still_to_come_is_shown_as_now(history: FleetRows, viewer: Client) -> None:
+    told = then(viewer, at="2100-01-01T00:00")
+
+    assert "the same" in told
+    assert "2100" not in told
+
+
 def test_before_anything_was_live_it_says_so(history: FleetRows, viewer: Client) -> None:
     told = then(viewer, at="2020-01-01T00:00")
 

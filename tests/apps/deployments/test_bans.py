@@ -83,6 +83,35 @@ def test_a_rollback_can_leave_the_version_unbanned(rows: FleetRows) -> None:
     assert not Ban.objects.exists()
 
 
+@pytest.mark.parametrize("has_ended", [False, True])
+@pytest.mark.parametrize("to", [None, 1])
+def test_a_rollback_without_a_ban_is_asked_for_again_with_one(
+    rows: FleetRows, to: int | None, *, has_ended: bool
+) -> None:
+    live(rows)
+    first = services.roll_back(COMMAND, **PROD, reason="the clients are not ready", ban=False)
+    if has_ended:
+        first = ended(first)
+
+    again = services.roll_back(COMMAND, **PROD, to=to, reason="it is wrong as well")
+
+    assert again == first
+    assert [(ban.version.number, ban.reason, ban.rollout) for ban in Ban.objects.all()] == [
+        (2, "it is wrong as well", first)
+    ]
+
+
+def test_what_a_ban_was_lifted_from_is_not_banned_by_asking_again(rows: FleetRows) -> None:
+    live(rows)
+    ended(services.roll_back(COMMAND, **PROD, reason="slow"))
+    services.lift_ban(COMMAND, ban=Ban.objects.get().pk, reason="it was the network")
+
+    with pytest.raises(errors.AlreadyActive):
+        services.roll_back(COMMAND, **PROD, to=1, reason="slow")
+
+    assert not Ban.objects.filter(lifted_at=None).exists()
+
+
 def test_a_ban_is_lifted_once_and_with_a_reason(rows: FleetRows) -> None:
     live(rows)
     services.roll_back(COMMAND, **PROD, reason="slow")

@@ -1,23 +1,24 @@
 """Two who act at once: whoever is second sees what the first has done."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import errors, selectors, services
-from apps.deployments.models import Placement, Run
+from apps.deployments.models import Placement, Rollout, Run
 from apps.deployments.services.healing import heal
 from apps.fleet import selectors as fleet
 from apps.fleet.models import ObservedVersion
 from tests.factories.fleets import FleetRows
 from tests.factories.histories import went_live
 from tests.factories.releases import advance as advance_all
-from tests.factories.releases import begin
-from tests.fixtures.two_at_once import while_waiting
+from tests.factories.releases import begin, released
+from tests.fixtures.two_at_once import in_thread, wait_until_blocked, while_waiting
 
 PROD: dict[str, Any] = {"environment": "prod", "model": "digits"}
 OVERLAY = {"parameters": {"A": {"string_value": "b"}}}
@@ -126,3 +127,21 @@ def test_what_has_just_begun_to_move_is_not_held_by_a_release_that_went_back_bef
     while_waiting(lambda: services.promote(COMMAND, **PROD, version=3), gone_back)
 
     assert [one.model.name for one in selectors.placements() if one.held_at is not None] == ["letters"]
+
+
+def test_a_release_of_which_a_part_has_gone_back_locks_its_placements_in_the_order_of_all(pair: FleetRows) -> None:
+    """Two releases that share models, one live where the other has gone back, would wait for each other."""
+    release = released(pair)
+    digits, letters = (pair.placements[name, "prod"].pk for name in ("digits", "letters"))
+    Rollout.objects.filter(release=release, placement=digits).update(state="rolled_back")
+    Placement.objects.filter(pk=digits).update(active=pair.versions["digits", 1])
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Placement.objects.select_for_update().get(pk=digits)
+            asked = pool.submit(in_thread, lambda: services.roll_back_release(COMMAND, release=release.pk, reason="x"))
+            wait_until_blocked()
+            Placement.objects.select_for_update().get(pk=letters)
+        backs = asked.result(timeout=10).rollouts.filter(kind="rollback")
+
+    assert [back.placement_id for back in backs] == [letters]
