@@ -9,3 +9,5 @@ urlpatterns = [
     path("api/", include("apps.api.urls")),
     path("", include("apps.console.urls")),
 ]
+
+handler500 = "controlplane.failing.failed"

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
-from django.http import Http404, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.urls import reverse
 from rest_framework import exceptions, status
 from rest_framework.response import Response
@@ -122,6 +122,13 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
     if isinstance(error, exceptions.MethodNotAllowed):
         answer["Allow"] = ", ".join(getattr(context.get("view"), "allowed_methods", []))
     return _with_headers(answer, known)
+
+
+def handle_outside(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The same answer to what was raised before a view was reached, by the session say."""
+    told = handle(error, {"request": request})
+    headers = {name: value for name, value in told.headers.items() if name != "Content-Type"}
+    return JsonResponse(told.data, status=told.status_code, content_type=MEDIA_TYPE, headers=headers)
 
 
 def problem(error: ControlPlaneError, *, instance: str = "") -> dict[str, Any]:

@@ -114,6 +114,7 @@ def unload(request: HttpRequest, name: str, environment: str) -> HttpResponse:
             *_members_stay(placement),
         ),
         is_dangerous=True,
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:

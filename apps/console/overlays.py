@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.common.errors import ControlPlaneError
-from apps.console.door import Question, actor, ask, page
+from apps.console.door import Question, actor, ask, page, unwell
 from apps.console.forms.deployments import OverlayForm, RestoreOverlayForm
 from apps.console.shown.overlays import OverlayLine, diff_lines, overlay_lines
 from apps.console.shown.words import count, listed
@@ -81,6 +81,7 @@ def restore_overlay(request: HttpRequest, name: str, environment: str, number: i
             cost_of(effect),
         ),
         is_dangerous=True,
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:

@@ -37,4 +37,4 @@ def change_policy(request: HttpRequest, name: str) -> HttpResponse:
         messages.success(request, f"Policy {changed.number} of {name} is in force.")
         return reverse("console:environments")
 
-    return ask(request, question, form, act, section="environments")
+    return ask(request, question, form, act, section="environments", parent="Environments")

@@ -7,7 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from apps.console.door import Part, Question, actor, ask, live_page
+from apps.console.door import Part, Question, actor, ask, live_page, unwell
 from apps.console.forms.releases import ReleaseBackForm, ReleaseForm
 from apps.console.reasons import ask_why
 from apps.console.shown.releases import release_detail, release_line
@@ -50,6 +50,7 @@ def begin_release(request: HttpRequest) -> HttpResponse:
         ),
         preview=reverse("console:plan_release"),
         preview_fields="environment,items",
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:
@@ -103,6 +104,7 @@ def abort_release(request: HttpRequest, release_id: int) -> HttpResponse:
         back=reverse("console:release", args=[release_id]),
         consequences=(f"In {shown.environment}: {listed(list(shown.models))}. Nothing is held or banned.",),
         is_dangerous=True,
+        unwell=unwell(),
     )
 
     def do(reason: str) -> None:
@@ -125,6 +127,7 @@ def roll_back_release(request: HttpRequest, release_id: int) -> HttpResponse:
             "What has gone back already stays as it is; it is held and, if you say so, banned.",
         ),
         is_dangerous=True,
+        unwell=unwell(),
     )
 
     def act(given: Mapping[str, Any]) -> str:

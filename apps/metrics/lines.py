@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from apps.common.names import natural
 from apps.common.text import printable, whole_number
 from apps.metrics.chart import Chart, Lines
 from apps.metrics.figures import Line
@@ -63,7 +64,7 @@ def _order(labels: Mapping[str, str]) -> tuple[str, str, int, str]:
     version = labels.get("version", "")
     number = whole_number(version) or 0
     rest = [labels.get(name, "") for name in ("server", "gpu_uuid", "host", "gpu", "GPU_I_ID", "quantile", "reason")]
-    return labels.get("environment", ""), labels.get("model", ""), number, " ".join(rest)
+    return labels.get("environment", ""), labels.get("model", ""), number, natural(" ".join(rest))
 
 
 def _name(labels: Mapping[str, str], spec: Lines, selection: Selection) -> str:

@@ -60,6 +60,7 @@
   function whatPage(xhr) {
     if (!/^\s*<(!doctype|html)/i.test(xhr.responseText)) return "";
     if (xhr.status < 300) return "You are signed out. Sign in in another tab.";
+    if (xhr.status === 503) return "The database does not answer.";
     return xhr.status < 500 ? `Conch refused this page (HTTP ${xhr.status}). Load it again.` : `Conch failed (HTTP ${xhr.status}).`;
   }
   const isInside = (detail) => Boolean(detail.target && dialog()?.contains(detail.target));

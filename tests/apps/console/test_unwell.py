@@ -8,7 +8,13 @@ from apps.deployments.models import Rollout
 from apps.fleet.models import Part
 from apps.fleet.selectors import PARTS
 
-DIALOGS = ("/models/digits/in/prod/promote/", "/models/digits/in/staging/roll-back/")
+DIALOGS = (
+    "/models/digits/in/prod/promote/",
+    "/models/digits/in/staging/roll-back/",
+    "/models/digits/in/staging/unload/",
+    "/models/digits/staging/overlay/0/restore/",
+    "/releases/begin/",
+)
 PAGES = ("/", "/models/digits/", "/servers/prod-1/", "/rollouts/{rollout}/")
 
 
