@@ -30,7 +30,8 @@ def rollouts(request: HttpRequest) -> HttpResponse:
     rows = Paginator(deployments.with_way_back(deployments.with_progress(found)), ROWS).get_page(
         request.GET.get("page")
     )
-    lines = tuple(shown_rollouts.line(rollout) for rollout in rows)
+    left = deployments.estimates(rows, now=timezone.now())
+    lines = tuple(shown_rollouts.line(rollout, left.get(rollout.pk)) for rollout in rows)
     return live_page(
         request,
         "deployments/rollout_list.html",

@@ -58,6 +58,7 @@ def _matrix(models: "list[Model]", environments: "list[Environment]", servers: "
         environments=environments,
         servers=servers,
         moving=moving,
+        left=deployments.estimates(moving, now=now),
         # The end of a standby changes nothing for anybody.
         last=deployments.with_way_back(deployments.rollouts(active=False).exclude(kind="retire"))[:CHANGES],
         now=now,

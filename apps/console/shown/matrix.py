@@ -1,10 +1,11 @@
 """The fleet as people see it: what is moving, and one chip per model and server."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from apps.common.estimate import Estimate
 from apps.console.shown.links import link
 from apps.console.shown.rollouts import Line, line
 from apps.console.shown.servers import STALE_AFTER
@@ -74,13 +75,14 @@ def fleet(
     environments: Sequence["Environment"],
     servers: Sequence["Glance"],
     moving: Iterable["Rollout"],
+    left: Mapping[int, Estimate],
     last: Iterable["Rollout"],
     now: datetime,
 ) -> Fleet:
     """The matrix, said in words too; `last` are the rollouts that ended last, newest first."""
     rows = as_seen(rows, servers, now)
     shown = tuple(_row(row, environments) for row in rows)
-    lines = tuple(line(rollout) for rollout in moving)
+    lines = tuple(line(rollout, left.get(rollout.pk)) for rollout in moving)
     changes = _changes(last)
     summary, tone = _summary(rows, servers, len(lines))
     return Fleet(

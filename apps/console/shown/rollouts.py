@@ -52,6 +52,7 @@ class Line:
     problem: Problem | None = None
     wave: str = ""
     gate: str = ""
+    left: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,8 @@ def number_of(version: "Version | None") -> str:
     return "–" if version is None else str(version.number)
 
 
-def line(rollout: "Rollout") -> Line:
-    """One rollout in a list; its progress where `with_progress` or prefetched runs tell it."""
+def line(rollout: "Rollout", left: Estimate | None = None) -> Line:
+    """One rollout in a list; its progress where `with_progress` or prefetched runs tell it, and when it is through."""
     placement, is_moving = rollout.placement, not has_ended(rollout.state)
     change = _change(rollout)
     shown = chip(ROLLOUT, rollout.state)
@@ -139,6 +140,7 @@ def line(rollout: "Rollout") -> Line:
         problem=problem(rollout.error) if not is_moving else None,
         wave=wave_words(rollout) if is_moving else "",
         gate=gate_words(getattr(rollout, "last_judgement", None)),
+        left=left,
     )
 
 

@@ -17,7 +17,7 @@ from apps.deployments.selectors.drift import (
     told_drift,
 )
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, members_left
-from apps.deployments.selectors.estimates import estimate
+from apps.deployments.selectors.estimates import estimate, estimates
 from apps.deployments.selectors.history import change_moments, change_of, placements_at
 from apps.deployments.selectors.judgements import due_judgements, judgements_of, latest_judgements
 from apps.deployments.selectors.marks import Mark, marks
@@ -140,6 +140,7 @@ __all__ = [
     "effect",
     "ensembles_on",
     "estimate",
+    "estimates",
     "expectations",
     "expired_standbys",
     "failed_servers",

@@ -1,6 +1,6 @@
 """Rollouts, read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -104,13 +104,19 @@ def _by(order: Sequence[str], field: str) -> Case:
 
 def run_counts(rollout: Rollout) -> list[RunCount]:
     """How many runs of each direction and wave are in each state: one query, whatever the size of the fleet."""
-    found = rollout.runs.order_by("direction", "wave", "state").values_list("direction", "wave", "state")
+    return run_counts_of([rollout.pk])[rollout.pk]
+
+
+def run_counts_of(rollouts: Collection[int]) -> dict[int, list[RunCount]]:
+    """The same of each of these, by rollout, in one query; none without rollouts."""
+    alike = ("rollout", "direction", "wave", "state")
+    found = Run.objects.filter(rollout__in=rollouts).order_by(*alike).values_list(*alike)
     took = Avg(F("finished_at") - F("started_at"))
+    counts: dict[int, list[RunCount]] = {pk: [] for pk in rollouts}
     rows = found.annotate(number=Count("pk"), took=took, last_began_at=Max("started_at"))
-    return [
-        RunCount(direction, wave, state, number, took and took.total_seconds(), last_began_at)
-        for direction, wave, state, number, took, last_began_at in rows
-    ]
+    for pk, direction, wave, state, number, mean, began_at in rows:
+        counts[pk].append(RunCount(direction, wave, state, number, mean and mean.total_seconds(), began_at))
+    return counts
 
 
 def counts_among(runs: Iterable[Run]) -> list[RunCount]:

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -27,6 +28,19 @@ def test_a_promotion_says_how_long_it_takes_from_what_the_last_one_took(rows: Fl
     assert (found := LEFT.search(page))
     # Two servers, one at a time.
     assert 35 <= int(found[1]) <= 40
+
+
+@pytest.mark.parametrize("path", ["/", "/rollouts/"])
+def test_the_lists_say_it_of_what_moves(rows: FleetRows, viewer: Client, path: str) -> None:
+    now = timezone.now()
+    rows.rollout("digits", "staging", 1, 2)
+    Run.objects.filter(rollout__kind="promote").update(started_at=now - timedelta(seconds=20), finished_at=now)
+    services.promote(COMMAND, environment="prod", model="digits", version=2, reason="better")
+
+    page = viewer.get(path).content.decode()
+
+    (left,) = LEFT.findall(page)
+    assert 35 <= int(left) <= 40
 
 
 def test_a_rollout_that_waits_for_somebody_says_so(rows: FleetRows, viewer: Client) -> None:
