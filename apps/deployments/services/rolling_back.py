@@ -10,7 +10,7 @@ from apps.access.services import require
 from apps.common.actor import Actor
 from apps.deployments.errors import AlreadyActive, NeverLive, NothingToRollBackTo, PlacementChanged, RolloutActive
 from apps.deployments.models import Placement, Rollout
-from apps.deployments.selectors.bans import are_same
+from apps.deployments.selectors.bans import are_same, left_unbanned
 from apps.deployments.selectors.placements import get_placement
 from apps.deployments.selectors.rollouts import active_rollout, last_live
 from apps.deployments.selectors.targets import default_target, is_proven, rollback_reach
@@ -109,11 +109,11 @@ def _leads_there(moving: Rollout, to: int | None) -> bool:
 
 
 def _banned_afterwards(asked: _Asked, placement: Placement) -> Rollout | None:
-    """The rollback that has led there already without a ban, when it is asked for again with one."""
+    """The rollback that has led to the version asked for, without a ban, when it is asked for again with one."""
     gone = last_live(placement)
-    if not asked.is_banning or gone is None or gone.kind != RolloutKind.ROLLBACK:
+    if not asked.is_banning or gone is None or gone.kind != RolloutKind.ROLLBACK or placement.active is None:
         return None
-    leads_there = asked.to is None or (placement.active is not None and placement.active.number == asked.to)
+    leads_there = asked.to == placement.active.number
     return gone if leads_there and ban_afterwards(asked.actor, gone, reason=asked.reason) else None
 
 
@@ -133,5 +133,7 @@ def _target(placement: Placement, to: int | None) -> Version:
 def _why_no_target(placement: Placement) -> str:
     made_live = last_live(placement)
     if made_live is not None and made_live.kind == RolloutKind.ROLLBACK:
-        return f"{made_live} by {made_live.actor} has just rolled it back"
+        told = f"{made_live} by {made_live.actor} has just rolled it back"
+        bad, now = left_unbanned(made_live), placement.active
+        return f"{told}; to ban {bad} as well, roll back to {now.number}" if bad and now else told
     return "no earlier version was ever live there"

@@ -83,8 +83,7 @@ def test_a_rollback_can_leave_the_version_unbanned(rows: FleetRows) -> None:
     assert not Ban.objects.exists()
 
 
-@pytest.mark.parametrize("has_ended", [False, True])
-@pytest.mark.parametrize("to", [None, 1])
+@pytest.mark.parametrize(("to", "has_ended"), [(None, False), (1, False), (1, True)])
 def test_a_rollback_without_a_ban_is_asked_for_again_with_one(
     rows: FleetRows, to: int | None, *, has_ended: bool
 ) -> None:
@@ -99,6 +98,16 @@ def test_a_rollback_without_a_ban_is_asked_for_again_with_one(
     assert [(ban.version.number, ban.reason, ban.rollout) for ban in Ban.objects.all()] == [
         (2, "it is wrong as well", first)
     ]
+
+
+def test_who_rolls_back_after_somebody_who_left_it_unbanned_is_told_how_to_ban_it(rows: FleetRows) -> None:
+    live(rows)
+    ended(services.roll_back(COMMAND, **PROD, reason="the clients are not ready", ban=False))
+
+    with pytest.raises(errors.NothingToRollBackTo, match=r"to ban digits version 2 as well, roll back to 1$"):
+        services.roll_back(COMMAND, **PROD, reason="it is wrong")
+
+    assert not Ban.objects.exists()
 
 
 def test_what_a_ban_was_lifted_from_is_not_banned_by_asking_again(rows: FleetRows) -> None:
