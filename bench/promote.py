@@ -64,7 +64,7 @@ def _promote(stack: Stack, version: int, kept: list[dict[str, Any]]) -> float:
     """From just before the POST to the end of the rollout, by the clock of this machine."""
     begin_s = time.time()
     ended = stack.promote(CONCH_MODEL, version)
-    kept.append({"finished_at": ended["finished_at"], "runs": [_run(run) for run in ended["runs"]]})
+    kept.append({"finished_at": ended["finished_at"], "runs": [_run(run) for run in stack.runs(ended)]})
     return datetime.fromisoformat(ended["finished_at"]).timestamp() - begin_s
 
 

@@ -61,7 +61,7 @@ def _roll_back(stack: Stack) -> tuple[float, dict[str, Any]]:
         raise RuntimeError(f"this rollback was not hot: {ended['plan']}")
     # What is rolled back is not kept hot: only a promotion makes the way back instant again.
     stack.promote(CONCH_MODEL, 2)
-    return took_s * 1000, {"created_at": ended["created_at"], "runs": [_steps(run) for run in ended["runs"]]}
+    return took_s * 1000, {"created_at": ended["created_at"], "runs": [_steps(run) for run in stack.runs(ended)]}
 
 
 def _steps(run: dict[str, Any]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class Stack:
         self.conch.put(path, wanted)
 
     def promote(self, model: str, version: int) -> dict[str, Any]:
-        """Promote and wait for the end, whatever a rollback holds; the ended rollout with its runs."""
+        """Promote and wait for the end, whatever a rollback holds; the ended rollout."""
         wanted = {"environment": ENVIRONMENT, "model": model, "version": version, "reason": "bench"}
         wanted |= {"confirm": ["hold"]}
         return self.wait(self.conch.post("rollouts", wanted))
@@ -129,6 +129,11 @@ class Stack:
         """Ask for a rollback; the rollout as it began."""
         wanted = {"environment": ENVIRONMENT, "model": model, "reason": "bench", "ban": False}
         return self.conch.post("rollbacks", wanted | ({"to": to} if to else {}))
+
+    def runs(self, rollout: dict[str, Any]) -> list[dict[str, Any]]:
+        """What it did on each server, with its steps: there are two."""
+        found: list[dict[str, Any]] = self.conch.get(f"rollouts/{rollout['id']}/runs")["results"]
+        return found
 
     def wait(self, rollout: dict[str, Any]) -> dict[str, Any]:
         """The rollout once it has succeeded."""

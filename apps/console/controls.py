@@ -21,7 +21,7 @@ Service = Callable[..., Any]
 
 def pause(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Begin nothing more."""
-    running = number_in(deployments.run_counts(deployments.get_rollout_alone(rollout_id)), "running")
+    running = number_in(deployments.run_counts(deployments.get_rollout(rollout_id)), "running")
     consequences = (
         f"{count(running, 'server')} in the middle of a change come to the end of it; no other begins.",
         "Gates are judged on: one that fails puts the old version back, paused or not.",
@@ -31,14 +31,14 @@ def pause(request: HttpRequest, rollout_id: int) -> HttpResponse:
 
 def resume(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Go on."""
-    waiting = number_in(deployments.run_counts(deployments.get_rollout_alone(rollout_id)), "queued")
+    waiting = number_in(deployments.run_counts(deployments.get_rollout(rollout_id)), "queued")
     consequences = (f"{count(waiting, 'server')} still to come. A wave that was baking bakes once more.",)
     return _ask(request, rollout_id, "Resume", services.resume, consequences)
 
 
 def approve(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Let it begin."""
-    rollout = deployments.get_rollout_alone(rollout_id)
+    rollout = deployments.get_rollout(rollout_id)
     change = f"{number_of(rollout.from_version)} → {number_of(rollout.to_version)}"
     where = f"{count(rollout.runs.count(), 'server')} in {rollout.placement.environment.name}"
     consequences = (f"{rollout.placement.model.name} {change} begins on {where}, asked for by {rollout.actor}.",)
@@ -47,7 +47,7 @@ def approve(request: HttpRequest, rollout_id: int) -> HttpResponse:
 
 def retry(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Try a failed server again."""
-    failed = deployments.failed_servers(deployments.get_rollout_alone(rollout_id))
+    failed = deployments.failed_servers(deployments.get_rollout(rollout_id))
     form = ServerRetryForm(request.POST or None, servers=failed)
     consequences = ("It goes on from the step that failed; what succeeded before is not done again.",)
     return _ask(request, rollout_id, "Retry", services.retry_run, consequences, form=form)
@@ -55,7 +55,7 @@ def retry(request: HttpRequest, rollout_id: int) -> HttpResponse:
 
 def skip_gate(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Pass one gate unjudged."""
-    rollout = deployments.get_rollout_alone(rollout_id)
+    rollout = deployments.get_rollout(rollout_id)
     names = [gate.name for gate in deployments.rollout_policy(rollout).gates if gate.name not in rollout.skipped_gates]
     form = GateForm(request.POST or None, gates=names)
     consequences = ("This rollout no longer asks the gate. A paused one has to be resumed as well.",)

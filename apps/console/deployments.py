@@ -49,7 +49,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 
 def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """One rollout: servers by steps, filling up live; of many a page, those that failed or move first."""
-    found = deployments.get_rollout_alone(rollout_id)
+    found = deployments.get_rollout(rollout_id)
     counts = deployments.run_counts(found)
     runs = deployments.runs_of(found, is_trouble_first=shown_rollouts.is_folded(counts))
     rows = Paginator(runs, shown_rollouts.ROWS).get_page(request.GET.get("page"))

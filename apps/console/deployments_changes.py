@@ -135,7 +135,7 @@ def _members_stay(placement: "Placement") -> Iterable[str]:
 
 def abort(request: HttpRequest, rollout_id: int) -> HttpResponse:
     """Stop a rollout and put back the servers it has changed."""
-    rollout = deployments.get_rollout_alone(rollout_id)
+    rollout = deployments.get_rollout(rollout_id)
     servers = number_in(deployments.run_counts(rollout), direction="forward")
     changed = deployments.changed_servers(rollout)
     old = number_of(rollout.from_version)

@@ -78,8 +78,7 @@ class Ground:
 
     def run_of(self, rollout_id: int, *, direction: str = "forward") -> int:
         """The rollout's first run in that direction."""
-        runs = selectors.get_rollout(rollout_id).runs.all()
-        return next(int(run.pk) for run in runs if run.direction == direction)
+        return int(selectors.runs_of(selectors.get_rollout(rollout_id), direction=direction)[0].pk)
 
     def walk(self, rollout_id: int) -> int:
         """Do in this process what workers and the sweep do, to the end; the rollout's number again."""

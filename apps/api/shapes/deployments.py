@@ -1,4 +1,4 @@
-"""Placements, rollouts, their runs and steps, schedules and probes over the wire."""
+"""Placements, rollouts, schedules and probes over the wire."""
 
 from typing import Any
 
@@ -8,12 +8,15 @@ from rest_framework import serializers
 
 from apps.api.shapes.common import Asked, LinkField, Shape
 from apps.api.shapes.estimates import EstimateShape
+from apps.api.shapes.runs import CountsField, FailedRunShape
 from apps.deployments import selectors
 from apps.deployments.states import ACTIVE_ROLLOUT, RolloutKind, RolloutState
 
 KINDS = tuple(map(str, RolloutKind))
 STATES = tuple(map(str, RolloutState))
 
+# What the answer itself tells of failed servers: enough for a build's log, whatever the size of the fleet.
+MOST_FAILED = 10
 VERDICTS = ("pass", "fail", "inconclusive", "error", "does_not_apply")
 CONFIRM = "What is accepted on purpose, such as `interface` after a 409 `interface_changed`."
 
@@ -87,37 +90,6 @@ class WarmupSetting(Asked):
     is_enabled = serializers.BooleanField(required=False, default=True)
 
 
-class StepShape(Shape):
-    """One step of a run."""
-
-    name = serializers.CharField()
-    state = serializers.CharField()
-    calls = serializers.IntegerField()
-    failures = serializers.IntegerField()
-    detail = serializers.DictField()
-    error = serializers.DictField()
-    started_at = serializers.DateTimeField()
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-
-class RunShape(Shape):
-    """One server's share of a rollout."""
-
-    server = serializers.CharField(source="server.name")
-    direction = serializers.CharField()
-    position = serializers.IntegerField()
-    wave = serializers.IntegerField(help_text="Counted from 0.")
-    attempts = serializers.IntegerField()
-    state = serializers.CharField()
-    recipe = serializers.ListField(child=serializers.CharField())
-    has_changed_server = serializers.BooleanField()
-    waiting_for = serializers.CharField()
-    error = serializers.DictField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    steps = StepShape(many=True)
-
-
 class RolloutShape(Shape):
     """One change of a placement. `error` tells why it was rolled back or failed."""
 
@@ -179,13 +151,20 @@ class JudgementShape(Shape):
 
 
 class RolloutDetailShape(RolloutShape):
-    """A rollout with what happened on each server, and how its gates were judged last."""
+    """A rollout with how many servers are how far, which failed, and how its gates were judged last."""
 
     policy = serializers.DictField(help_text="As it was when the rollout began.")
     skipped_gates = serializers.DictField()
     gates = serializers.SerializerMethodField()
     estimate = serializers.SerializerMethodField()
-    runs = RunShape(many=True)
+    counts = serializers.SerializerMethodField()
+    failed = serializers.SerializerMethodField()
+    runs_url = LinkField("rollout-runs", rollout_id="pk")
+
+    def to_representation(self, row: Any) -> dict[str, Any]:
+        """Its runs are counted once, for all that is told of them."""
+        self._counts = selectors.run_counts(row)
+        return super().to_representation(row)
 
     @extend_schema_field(JudgementShape(many=True))
     def get_gates(self, row: Any) -> list[dict[str, Any]]:
@@ -195,8 +174,22 @@ class RolloutDetailShape(RolloutShape):
     @extend_schema_field(EstimateShape)
     def get_estimate(self, row: Any) -> dict[str, Any]:
         """When it will have gone forward everywhere, bakes included."""
-        counts, policy = selectors.counts_among(row.runs.all()), selectors.rollout_policy(row)
-        return dict(EstimateShape(selectors.estimate(row, counts, policy, now=timezone.now())).data)
+        told = selectors.estimate(row, self._counts, selectors.rollout_policy(row), now=timezone.now())
+        return dict(EstimateShape(told).data)
+
+    @extend_schema_field(CountsField)
+    def get_counts(self, row: Any) -> dict[str, dict[str, int]]:
+        """How many servers are in each state, by direction; what is not named is nowhere."""
+        found: dict[str, dict[str, int]] = {}
+        for one in self._counts:
+            of_direction = found.setdefault(one.direction, {})
+            of_direction[one.state] = of_direction.get(one.state, 0) + one.number
+        return found
+
+    @extend_schema_field(FailedRunShape(many=True))
+    def get_failed(self, row: Any) -> list[dict[str, Any]]:
+        """The first ten servers on which it failed, and why; the others are among its runs."""
+        return list(FailedRunShape(selectors.failed_runs(row, most=MOST_FAILED), many=True).data)
 
 
 class RunRetry(Asked):

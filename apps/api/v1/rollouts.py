@@ -16,6 +16,7 @@ from apps.api.shapes.deployments import (
     UnloadRequest,
 )
 from apps.api.shapes.plans import PlanShape
+from apps.api.shapes.runs import RunFilter, RunShape
 from apps.api.waiting import wait_until
 from apps.deployments import errors, selectors, services
 from apps.fleet.errors import EnvironmentUnknown
@@ -147,14 +148,24 @@ class Rollout(ApiView):
 
     @described("Get a rollout", gives=RolloutDetailShape, filters=DeadlineShape, errors=[errors.RolloutUnknown])
     def get(self, request: Request, rollout_id: int) -> Response:
-        """With its runs and steps. With `wait`, when it has ended or after that many seconds, whichever is first.
+        """How far it is, and why it failed. With `wait`, when it has ended or after that many seconds.
 
-        When many wait at once some are answered early: look at `has_ended`, and ask again.
+        When many wait at once some are answered early: look at `has_ended`, and ask again. `runs_url` has every server.
         """
         wait_s = filters(DeadlineShape, request)["wait"]
         if wait_s:
             wait_until(lambda: selectors.has_ended(selectors.state_of(rollout_id)), wait_s=wait_s)
         return Response(self.shape(RolloutDetailShape, selectors.get_rollout(rollout_id)))
+
+
+class Runs(ApiView):
+    """What a rollout does on each server."""
+
+    @described("List runs", gives=RunShape, filters=RunFilter, is_page=True, errors=[errors.RolloutUnknown])
+    def get(self, request: Request, rollout_id: int) -> Response:
+        """With their steps, in the order in which they were planned; what settles or puts back comes last."""
+        rollout = selectors.get_rollout(rollout_id)
+        return self.page(selectors.runs_of(rollout, **filters(RunFilter, request)), RunShape, ordering=["pk"])
 
 
 class RolloutAbort(ApiView):

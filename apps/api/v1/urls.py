@@ -107,6 +107,7 @@ DEPLOYMENTS: Paths = [
     path("rollouts", rollouts.Rollouts.as_view(), name="rollouts"),
     path("rollouts/plan", rollouts.RolloutPlan.as_view(), name="rollout-plan"),
     path("rollouts/<number:rollout_id>", rollouts.Rollout.as_view(), name="rollout"),
+    path("rollouts/<number:rollout_id>/runs", rollouts.Runs.as_view(), name="rollout-runs"),
     path("rollouts/<number:rollout_id>/abort", rollouts.RolloutAbort.as_view(), name="rollout-abort"),
     path("rollouts/<number:rollout_id>/pause", controls.RolloutPause.as_view(), name="rollout-pause"),
     path("rollouts/<number:rollout_id>/resume", controls.RolloutResume.as_view(), name="rollout-resume"),

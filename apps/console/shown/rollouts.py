@@ -111,7 +111,7 @@ def number_of(version: "Version | None") -> str:
 
 
 def line(rollout: "Rollout", left: Estimate | None = None) -> Line:
-    """One rollout in a list; its progress where `with_progress` or prefetched runs tell it, and when it is through."""
+    """One rollout in a list; its progress where `with_progress` tells it, and when it is through."""
     placement, is_moving = rollout.placement, not has_ended(rollout.state)
     change = _change(rollout)
     shown = chip(ROLLOUT, rollout.state)
@@ -172,12 +172,7 @@ def back_url(rollout: "Rollout") -> str:
 
 
 def _progress(rollout: "Rollout") -> tuple[int, int]:
-    if hasattr(rollout, "total") and hasattr(rollout, "done"):
-        return rollout.done, rollout.total
-    if "runs" not in getattr(rollout, "_prefetched_objects_cache", {}):
-        return 0, 0
-    forward = [run for run in rollout.runs.all() if run.direction == "forward"]
-    return sum(run.state == "succeeded" for run in forward), len(forward)
+    return getattr(rollout, "done", 0), getattr(rollout, "total", 0)
 
 
 def detail(

@@ -1,6 +1,6 @@
 """Rollouts, read."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -70,18 +70,8 @@ def _counted(runs: QuerySet[Run]) -> Coalesce:
 
 
 def get_rollout(rollout_id: int) -> Rollout:
-    """One rollout with its runs and their steps, or RolloutUnknown."""
-    runs = Prefetch("runs", queryset=_with_steps(Run.objects.order_by("direction", "position")))
-    return _one(rollouts().prefetch_related(runs), rollout_id)
-
-
-def get_rollout_alone(rollout_id: int) -> Rollout:
     """One rollout with its progress, and without its runs: there may be a thousand; or RolloutUnknown."""
-    return _one(with_way_back(with_progress(rollouts())), rollout_id)
-
-
-def _one(found: QuerySet[Rollout], rollout_id: int) -> Rollout:
-    rollout = found.filter(pk=rollout_id).first()
+    rollout = with_way_back(with_progress(rollouts())).filter(pk=rollout_id).first()
     if rollout is None:
         raise RolloutUnknown(f"there is no rollout {rollout_id}")
     return rollout
@@ -92,10 +82,14 @@ def _with_steps(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.select_related("server").prefetch_related(steps)
 
 
-def runs_of(rollout: Rollout, *, is_trouble_first: bool = False) -> QuerySet[Run]:
-    """Its runs with their steps, forward, settling, putting back; where asked, what failed and what moves first."""
+def runs_of(
+    rollout: Rollout, *, is_trouble_first: bool = False, state: str = "", direction: str = "", server: str = ""
+) -> QuerySet[Run]:
+    """Its runs that match, with their steps: forward, settling, putting back; where asked, what failed comes first."""
     order: tuple[Case | str, ...] = (_by(DIRECTIONS, "direction"), "position", "pk")
-    return _with_steps(rollout.runs.order_by(*((_by(TROUBLE, "state"),) if is_trouble_first else ()), *order))
+    wanted = {"state": state, "direction": direction, "server__name": server}
+    found = rollout.runs.filter(**{name: value for name, value in wanted.items() if value})
+    return _with_steps(found.order_by(*((_by(TROUBLE, "state"),) if is_trouble_first else ()), *order))
 
 
 def _by(order: Sequence[str], field: str) -> Case:
@@ -119,18 +113,9 @@ def run_counts_of(rollouts: Collection[int]) -> dict[int, list[RunCount]]:
     return counts
 
 
-def counts_among(runs: Iterable[Run]) -> list[RunCount]:
-    """As `run_counts`, from runs that were read already."""
-    alike: dict[tuple[str, int, str], list[Run]] = {}
-    for run in runs:
-        alike.setdefault((run.direction, run.wave, run.state), []).append(run)
-    return [_counted_run(key, those) for key, those in sorted(alike.items())]
-
-
-def _counted_run(key: tuple[str, int, str], runs: Sequence[Run]) -> RunCount:
-    began = [run.started_at for run in runs if run.started_at]
-    took = [(run.finished_at - run.started_at).total_seconds() for run in runs if run.started_at and run.finished_at]
-    return RunCount(*key, len(runs), sum(took) / len(took) if took else None, max(began, default=None))
+def failed_runs(rollout: Rollout, *, most: int) -> list[Run]:
+    """The first `most` runs that failed, in whatever direction, each with its server."""
+    return list(rollout.runs.filter(state=RunState.FAILED).select_related("server").order_by("pk")[:most])
 
 
 def failed_servers(rollout: Rollout) -> list[str]:

@@ -8,14 +8,14 @@ from apps.common.actor import Actor
 from apps.common.keeping import error_document
 from apps.deployments.errors import Aborted, ReasonMissing, RolloutNotAbortable
 from apps.deployments.models import Rollout
-from apps.deployments.selectors.rollouts import get_rollout_alone
+from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.turning import turn
 from apps.deployments.states import RolloutKind
 
 
 def abort(actor: Actor, *, rollout: int, reason: str) -> Rollout:
     """Stop a promotion and put back what was live before."""
-    moving = get_rollout_alone(rollout)
+    moving = get_rollout(rollout)
     require(actor, "abort", moving.placement.environment.name)
     if not reason.strip():
         raise ReasonMissing(f"aborting {moving} needs a reason", field="reason")

@@ -24,7 +24,7 @@ from apps.deployments.errors import (
 )
 from apps.deployments.models import Rollout, Run, StepRun
 from apps.deployments.selectors.policies import policy_of, rollout_policy
-from apps.deployments.selectors.rollouts import get_rollout_alone
+from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.conditions import refuse_frozen, refuse_unproven
 from apps.deployments.services.pausing import hold_still
 from apps.deployments.states import (
@@ -159,7 +159,7 @@ def skip_gate(actor: Actor, *, rollout: int, gate: str, reason: str) -> Rollout:
 
 
 def _asked(actor: Actor, verb: str, rollout: int, reason: str) -> Rollout:
-    found = get_rollout_alone(rollout)
+    found = get_rollout(rollout)
     require(actor, verb, found.placement.environment.name)
     if not reason.strip():
         raise ReasonMissing(f"{verb.replace('_', ' ')}: {found} needs a reason", field="reason")

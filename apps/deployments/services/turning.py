@@ -17,7 +17,7 @@ from apps.common.transitions import try_move
 from apps.deployments.errors import Aborted, RolloutNotAbortable
 from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.bans import is_banned, lacks_ban
-from apps.deployments.selectors.rollouts import get_rollout_alone
+from apps.deployments.selectors.rollouts import get_rollout
 from apps.deployments.services.bans import ban_afterwards, ban_version
 from apps.deployments.services.holds import keep_held
 from apps.deployments.services.together import take_release_back
@@ -45,7 +45,7 @@ def turn_back(actor: Actor, moving: Rollout, *, reason: str, is_banning: bool = 
 
 def turn_back_by_gate(rollout: int, *, failed: ControlPlaneError) -> bool:
     """A gate has failed: the same as somebody rolling back, with the gate as the reason; False when it has ended."""
-    moving = get_rollout_alone(rollout)
+    moving = get_rollout(rollout)
     try:
         with transaction.atomic():
             _turn_and_hold(CLOCK, moving, reason=failed.message, is_banning=True, error=error_document(failed))

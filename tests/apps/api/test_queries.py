@@ -57,3 +57,4 @@ def test_a_rollout_costs_the_same_on_few_servers_and_many(servers: int, root: Cl
     root.get("/api/v1/me")
 
     assert queries(root, f"rollouts/{rollout.pk}") == 5
+    assert queries(root, f"rollouts/{rollout.pk}/runs") == 4

@@ -35,13 +35,53 @@ def test_a_promotion_is_accepted_and_can_be_followed(ci: Client) -> None:
     told = ci.get(answer["Location"]).json()
     assert answer.status_code == 202
     assert (told["state"], told["kind"], told["to_version"], told["from_version"]) == ("queued", "promote", 1, None)
-    assert [run["server"] for run in told["runs"]] == ["t1", "t2"]
+    assert told["counts"] == {"forward": {"queued": 2}}
+    assert [run["server"] for run in ci.get(told["runs_url"]).json()["results"]] == ["t1", "t2"]
     assert (told["reason"], told["actor"], told["has_ended"]) == ("nightly build", "ci", False)
     assert told["estimate"] == {
         "left_s": None,
         "ends_at": None,
         "why": "no server is done yet",
     }
+
+
+@pytest.fixture
+def failed(ci: Client) -> Rollout:
+    """Twelve servers, on eleven of which it failed."""
+    rollout = rows.rollout(rows.placement(), to=rows.version(1), state=RolloutState.FAILED, servers=12)
+    bad = rollout.runs.order_by("pk").values_list("pk", flat=True)[1:]
+    rollout.runs.filter(pk__in=list(bad)).update(state="failed", error={"code": "load_failed", "message": "no"})
+    return rollout
+
+
+def test_a_rollout_tells_how_many_servers_failed_and_why_the_first_did(failed: Rollout, ci: Client) -> None:
+    told = ci.get(f"/api/v1/rollouts/{failed.pk}").json()
+
+    names = [run.server.name for run in failed.runs.select_related("server").order_by("pk")]
+    assert told["counts"] == {"forward": {"succeeded": 1, "failed": 11}}
+    assert [run["server"] for run in told["failed"]] == names[1:11]
+    assert told["failed"][0]["error"]["code"] == "load_failed"
+    assert "runs" not in told
+
+
+def test_the_runs_of_a_rollout_come_in_pages_and_are_chosen_by_state(failed: Rollout, ci: Client) -> None:
+    where = f"/api/v1/rollouts/{failed.pk}/runs"
+    names = [run.server.name for run in failed.runs.select_related("server").order_by("pk")]
+
+    first = ci.get(f"{where}?limit=7").json()
+    second = ci.get(first["next"]).json()
+
+    assert [run["server"] for page in (first, second) for run in page["results"]] == names
+    assert (first["previous"], second["next"]) == (None, None)
+    assert [run["server"] for run in ci.get(f"{where}?state=succeeded").json()["results"]] == names[:1]
+    assert [run["server"] for run in ci.get(f"{where}?server={names[3]}").json()["results"]] == [names[3]]
+    assert ci.get(f"{where}?direction=revert").json()["results"] == []
+
+
+def test_the_runs_of_an_unknown_rollout_are_refused(ci: Client) -> None:
+    answer = ci.get("/api/v1/rollouts/4711/runs")
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "rollout_unknown")
 
 
 def test_a_second_promotion_is_told_which_one_is_moving(ci: Client) -> None:
