@@ -1,5 +1,6 @@
 """What a rollout brings: the same for all its runs, so a process reads it once for many of them."""
 
+import threading
 import time
 from collections.abc import Mapping
 from copy import copy
@@ -14,6 +15,8 @@ from apps.deployments.selectors.memory import Expectations, expectations
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.warmups import proven_warmups
 from apps.deployments.states import RunDirection, StepState
+from apps.fleet.models import Repository
+from apps.registry.models import Model
 
 # What the rows say may change under it (a model's load deadline, say), so it is read again after a while.
 KEPT_S = 5.0
@@ -55,6 +58,16 @@ class Change:
         versions = (row.from_version, row.to_version, row.placement.standby)
         return expectations(row.placement.model.name, {one.number for one in versions if one is not None})
 
+    @cached_property
+    def repositories(self) -> Mapping[int, Repository]:
+        """Where the servers of its environment take their models from, by key."""
+        return Repository.objects.filter(environment=self.row.placement.environment_id).in_bulk()
+
+    @property
+    def model(self) -> Model:
+        """The model that it moves, for one caller, who may change it."""
+        return copy(self.row.placement.model)
+
     @property
     def versions(self) -> set[int | None]:
         """Those it is between, and the standby."""
@@ -69,18 +82,20 @@ class Change:
 
 # By key and by when the rollout was made: a key alone may come again in a database that was put back.
 _kept: dict[tuple[int, datetime], Change] = {}
+# Of threads that find it too old at the same moment one reads it, and the others have what that one read.
+_reading = threading.Lock()
 
 
 def change_of(rollout_id: int, *, created_at: datetime) -> Change:
     """The change that a rollout makes, as it was read a moment ago."""
-    key, now_s = (rollout_id, created_at), time.monotonic()
-    found = _kept.get(key)
-    if found is None or now_s - found.read_at_s > KEPT_S:
-        row = Rollout.objects.select_related(*_STANDS_ON).get(pk=rollout_id)
-        found = Change(row, now_s)
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        _kept[key] = found
+    key = (rollout_id, created_at)
+    with _reading:
+        found = _kept.get(key)
+        if found is None or time.monotonic() - found.read_at_s > KEPT_S:
+            found = Change(Rollout.objects.select_related(*_STANDS_ON).get(pk=rollout_id), time.monotonic())
+            if len(_kept) >= MOST_KEPT:
+                _kept.clear()
+            _kept[key] = found
     return found
 
 
