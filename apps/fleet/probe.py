@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.common.errors import ControlPlaneError
-from apps.common.names import MAX_VERSION
+from apps.common.names import MAX_VERSION, SHADOW_SUFFIX
 from apps.common.text import SHOWN_CHARS, printable
 from apps.fleet.repositories import Home
 from apps.fleet.restarts import Counters, key_of
@@ -148,7 +148,17 @@ def _extensions(info: ServerInfo) -> tuple[str, ...]:
 def _can_be_kept(entry: IndexEntry) -> bool:
     """Whether a row can hold it: one odd line must not cost all the others."""
     is_number = entry.version is not None and entry.version <= MAX_VERSION
-    return is_number and len(entry.model) <= NAME_CHARS and printable(entry.model) == entry.model
+    is_named = len(entry.model) <= NAME_CHARS and printable(entry.model) == entry.model
+    return is_number and is_named and not _is_over(entry)
+
+
+def _is_over(entry: IndexEntry) -> bool:
+    """A try that has been let go, and not because it failed: its line says nothing, and comes and goes on every server.
+
+    A promotion over a thousand servers would write each of them twice for it, while it needs the database itself.
+    """
+    is_unloaded = entry.state == Readiness.UNAVAILABLE and entry.reason in ("", "unloaded")
+    return is_unloaded and entry.model.endswith(SHADOW_SUFFIX)
 
 
 def _kept(entry: IndexEntry) -> IndexEntry:

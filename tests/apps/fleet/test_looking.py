@@ -43,6 +43,22 @@ def test_a_line_that_no_row_can_hold_costs_no_other(tmp_path: Path) -> None:
     assert seen.entries == (good,)
 
 
+def test_a_try_that_was_let_go_is_not_kept_and_one_that_failed_or_hangs_is(tmp_path: Path) -> None:
+    let_go = [
+        IndexEntry("m.shadow", 1, Readiness.UNAVAILABLE, "unloaded"),
+        IndexEntry("m.shadow", 2, Readiness.UNAVAILABLE, ""),
+    ]
+    kept = (
+        IndexEntry("m", 1, Readiness.UNAVAILABLE, "unloaded"),
+        IndexEntry("m.shadow", 3, Readiness.UNAVAILABLE, "no such file"),
+        IndexEntry("m.shadow", 4, Readiness.UNLOADING, ""),
+    )
+
+    seen = probe.look(cast(ServingBackend, Odd((*let_go, *kept))), home=Directory(str(tmp_path), {}))
+
+    assert seen.entries == kept
+
+
 def test_counters_that_cannot_be_read_are_unknown_and_cost_nothing_else(tmp_path: Path) -> None:
     good = IndexEntry("m", 1, Readiness.READY, "")
 
