@@ -20,6 +20,7 @@ MODEL = "echo_charts"
 VIEWERS = 100
 PAGES = 10
 TRAFFIC_S = 30
+SCRAPED_WITHIN_S = 60
 
 
 def measure(stack: Stack) -> tuple[list[Figure], dict[str, Any]]:
@@ -50,6 +51,7 @@ def measure(stack: Stack) -> tuple[list[Figure], dict[str, Any]]:
 
 
 def _measure(viewer: "_Viewer", asked: Asked) -> tuple[list[Figure], dict[str, Any]]:
+    _until_scraped(viewer)
     viewer.board(_ago(600))
     pages = [_page(viewer, asked, at=_ago(300 + 60 * number)) for number in range(PAGES)]
     until = _ago(200)
@@ -73,6 +75,15 @@ def _measure(viewer: "_Viewer", asked: Asked) -> tuple[list[Figure], dict[str, A
         Figure("charts_refresh_to_page_bytes_ratio", round(len(tail) / len(whole), 3), "", 0.5),
     ]
     return figures, {"pages": pages, "charts": len(document["charts"]), "page_bytes": len(whole)}
+
+
+def _until_scraped(viewer: "_Viewer") -> None:
+    """Before Prometheus has scraped anything there is little to ask, and what fails is not asked again at once."""
+    deadline = time.monotonic() + SCRAPED_WITHIN_S
+    while not any(chart["figure"] for chart in json.loads(viewer.board(None)[0])["charts"]):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"Prometheus has scraped nothing in {SCRAPED_WITHIN_S} s")
+        time.sleep(1)
 
 
 def _page(viewer: "_Viewer", asked: Asked, *, at: str) -> dict[str, float]:
