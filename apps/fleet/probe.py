@@ -155,7 +155,7 @@ def _can_be_kept(entry: IndexEntry) -> bool:
 def _is_over(entry: IndexEntry) -> bool:
     """A try that has been let go, and not because it failed: its line says nothing, and comes and goes on every server.
 
-    A promotion over a thousand servers would write each of them twice for it, while it needs the database itself.
+    Kept, it would be written for each server by itself, while the promotion needs the database.
     """
     is_unloaded = entry.state == Readiness.UNAVAILABLE and entry.reason in ("", "unloaded")
     return is_unloaded and entry.model.endswith(SHADOW_SUFFIX)
