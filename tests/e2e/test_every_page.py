@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page
 
 from tests.apps.console.places import PAGES
-from tests.factories.fleets import FleetRows, break_things
+from tests.factories.fleet_extremes import break_things
+from tests.factories.fleets import FleetRows
 from tests.factories.histories import baking
 from tests.factories.large_rollouts import over_many_servers
 from tests.factories.numbered import numbered_pages

@@ -7,7 +7,8 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from apps.deployments.models import Rollout
-from tests.factories.fleets import FleetRows, break_things
+from tests.factories.fleet_extremes import break_things
+from tests.factories.fleets import FleetRows
 
 pytestmark = pytest.mark.e2e
 SOON_MS = 15_000

@@ -14,7 +14,8 @@ from pytest_django import Settings
 from apps.deployments.models import Ban, Rollout
 from apps.deployments.selectors.bans import identity
 from apps.registry.models import Version
-from tests.factories.fleets import CONFIG, FleetRows, break_things
+from tests.factories.fleet_extremes import break_things
+from tests.factories.fleets import CONFIG, FleetRows
 
 pytestmark = pytest.mark.e2e
 SOON_MS = 15_000

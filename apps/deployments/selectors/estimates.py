@@ -9,7 +9,7 @@ from apps.common.estimate import Estimate
 from apps.deployments.estimating import WaveLeft, through_at
 from apps.deployments.models import Rollout, Run
 from apps.deployments.policy import Policy
-from apps.deployments.selectors.policies import rollout_policy
+from apps.deployments.selectors.policies import rollout_policies
 from apps.deployments.selectors.rollouts import RunCount, has_ended, run_counts_of
 from apps.deployments.selectors.targets import last_seconds
 from apps.deployments.states import IN_WAVES, RolloutKind, RolloutState, RunDirection, RunState
@@ -61,7 +61,8 @@ def estimates(rollouts: Iterable[Rollout], *, now: datetime) -> dict[int, Estima
     """The same of each that has not ended, by its number: one query for all, none where nothing moves."""
     moving = [rollout for rollout in rollouts if not has_ended(rollout.state)]
     counts = run_counts_of([rollout.pk for rollout in moving]) if moving else {}
-    return {one.pk: estimate(one, counts[one.pk], rollout_policy(one), now=now) for one in moving}
+    policies = rollout_policies(moving)
+    return {one.pk: estimate(one, counts[one.pk], policies[one.pk], now=now) for one in moving}
 
 
 def _of_waves(

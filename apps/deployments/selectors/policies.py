@@ -1,5 +1,6 @@
 """Environments' policies, read."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -32,6 +33,15 @@ def policy_of(environment: Environment) -> Policy:
 def rollout_policy(rollout: Rollout) -> Policy:
     """The policy a rollout began under; the environment's own for one that was begun before there were any."""
     return Policy.kept(rollout.policy) if rollout.policy else policy_of(rollout.placement.environment)
+
+
+def rollout_policies(rollouts: Collection[Rollout]) -> dict[int, Policy]:
+    """The same of each, by its number; an environment is asked once."""
+    homes = {one.placement.environment for one in rollouts if not one.policy}
+    in_force = {home.pk: policy_of(home) for home in homes}
+    return {
+        one.pk: Policy.kept(one.policy) if one.policy else in_force[one.placement.environment_id] for one in rollouts
+    }
 
 
 def with_policies(environments: QuerySet[Environment]) -> QuerySet[Any]:

@@ -8,7 +8,8 @@ from django.test import Client
 
 from apps.access.models import Grant
 from apps.deployments.models import Rollout
-from tests.factories.fleets import FleetRows, break_things, small_fleet
+from tests.factories.fleet_extremes import break_things
+from tests.factories.fleets import FleetRows, small_fleet
 
 PASSWORD = "correct horse battery"
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.deployments.models import Rollout
 from apps.deployments.policy import Policy
-from tests.factories.fleets import large_fleet
+from tests.factories.fleet_extremes import large_fleet
 
 # The session, the account and the two looks at its role are in every one of them.
 QUERIES = {

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from apps.deployments.models import Rollout
 from apps.fleet.models import Observation, ObservedVersion, Server
-from tests.factories.fleets import FleetRows, break_things, small_fleet
+from tests.factories.fleet_extremes import break_things
+from tests.factories.fleets import FleetRows, small_fleet
 
 
 def test_a_server_with_many_rows_shows_the_troubled_ones_first_and_all_when_asked(
