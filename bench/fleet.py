@@ -31,6 +31,7 @@ SIZES = (10, 100, 1_000)
 MODELS = 20
 EVERY_S = 10
 WATCH_S = 45
+REST_WITHIN_S = 240
 SETTLE_S = 5
 PAGES = 40
 ROLLOUT_WITHIN_S = 900
@@ -142,9 +143,9 @@ def _inside(home: Home, variables: dict[str, str], command: str) -> None:
 
 
 def _watch(ground: Ground) -> dict[str, Any]:
-    """Rounds of observing while nothing else is asked for; the first is over before counting begins."""
+    """Rounds of observing while nothing else is asked for."""
     log = ground.home.logs / "worker.log"
-    time.sleep(2 * EVERY_S)
+    _come_to_rest(ground)
     before, begin_s, spent_s = ground.look(), time.monotonic(), ground.worker_cpu_s
     simulated_s, from_byte = ground.fleet.cpu_s(), log_length(log)
     time.sleep(WATCH_S)
@@ -158,6 +159,17 @@ def _watch(ground: Ground) -> dict[str, Any]:
         "rows_grown": {name: rows for name, rows in grown.items() if rows},
         "rows": sum(after["rows"].values()),
     }
+
+
+def _come_to_rest(ground: Ground) -> None:
+    """Until two rounds have written nothing: the first look at each server is written down, however long that takes."""
+    until = time.monotonic() + REST_WITHIN_S
+    rows: dict[str, int] = {}
+    while (now := ground.look()["rows"]) != rows:
+        if time.monotonic() > until:
+            raise RuntimeError(f"rows still come after {REST_WITHIN_S} s of observing: {now}")
+        rows = now
+        time.sleep(2 * EVERY_S)
 
 
 def _page(ground: Ground) -> list[float]:
