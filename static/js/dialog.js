@@ -26,6 +26,12 @@
     first.focus();
   }
 
+  /* The part of the page that the link stood in may have been put in anew meanwhile. */
+  function leave() {
+    const again = opened && !opened.isConnected && $(`a[href="${CSS.escape(opened.getAttribute("href"))}"]`);
+    if (again) again.focus({ preventScroll: true });
+  }
+
   /* What went wrong on the way stands where it was asked for; what was typed stays. */
   function tell(where, words, again, rest = "") {
     $(".message.is-lost", where)?.remove();
@@ -63,6 +69,8 @@
     if (xhr.status === 503) return "The database does not answer.";
     return xhr.status < 500 ? `Conch refused this page (HTTP ${xhr.status}). Load it again.` : `Conch failed (HTTP ${xhr.status}).`;
   }
+  document.addEventListener("close", ({ target }) => { if (target === dialog()) leave(); }, true);
+
   const isInside = (detail) => Boolean(detail.target && dialog()?.contains(detail.target));
 
   for (const lost of ["htmx:sendError", "htmx:timeout"]) {
