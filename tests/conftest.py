@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from playwright.sync_api import Playwright
+from playwright.sync_api import Playwright, expect
 
 from apps.common.actor import COMMAND, Actor
 from tests.fixtures.waiting import eventually
@@ -15,6 +15,9 @@ from tests.fixtures.waiting import eventually
 pytest_plugins = ["tests.fixtures.tritons"]
 # Playwright runs an event loop in the test's thread; the tests themselves are as synchronous as any.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+# How long a browser's page may take to become as it should on a machine that does four things at once.
+expect.set_options(timeout=20_000)
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = (
