@@ -57,18 +57,22 @@ def is_banned(gone: Rollout) -> bool:
 
 def lacks_ban(gone: Rollout) -> bool:
     """Whether what it brought is other than what was there before, and may come again."""
-    bad, good = gone.to_version, gone.from_version
-    is_other = bad is not None and (good is None or not are_same(bad, good))
-    return is_other and not is_banned(gone)
+    return _may_come_again(gone.placement, gone.to_version, gone.from_version)
 
 
 def left_unbanned(rollback: Rollout) -> Version | None:
     """What a rollback took away and nobody was asked to ban with it; None where that is banned, or was until lifted."""
     taken_from = rollback.superseded.exclude(to_version=None).order_by("pk").last()
-    bad, good = (taken_from.to_version if taken_from else None) or rollback.from_version, rollback.to_version
-    if bad is None or (good is not None and are_same(bad, good)) or rollback.bans.exists():
-        return None
-    return None if ban_on(rollback.placement, bad) else bad
+    bad = (taken_from.to_version if taken_from else None) or rollback.from_version
+    is_open = _may_come_again(rollback.placement, bad, rollback.to_version) and not rollback.bans.exists()
+    return bad if is_open else None
+
+
+def _may_come_again(placement: Placement, bad: Version | None, good: Version | None) -> bool:
+    """Whether `bad` is other than the version beside it, and no ban keeps it away there."""
+    if bad is None or (good is not None and are_same(bad, good)):
+        return False
+    return ban_on(placement, bad) is None
 
 
 def _have_same_files(one: Version, other: Version) -> bool:

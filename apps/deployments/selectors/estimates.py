@@ -60,7 +60,7 @@ def estimate(rollout: Rollout, counts: Collection[RunCount], policy: Policy, *, 
 def estimates(rollouts: Iterable[Rollout], *, now: datetime) -> dict[int, Estimate]:
     """The same of each that has not ended, by its number: one query for all, none where nothing moves."""
     moving = [rollout for rollout in rollouts if not has_ended(rollout.state)]
-    counts = run_counts_of([rollout.pk for rollout in moving]) if moving else {}
+    counts = run_counts_of([rollout.pk for rollout in moving])
     policies = rollout_policies(moving)
     return {one.pk: estimate(one, counts[one.pk], policies[one.pk], now=now) for one in moving}
 

@@ -110,11 +110,12 @@ def _leads_there(moving: Rollout, to: int | None) -> bool:
 
 def _banned_afterwards(asked: _Asked, placement: Placement) -> Rollout | None:
     """The rollback that has led to the version asked for, without a ban, when it is asked for again with one."""
-    gone = last_live(placement)
-    if not asked.is_banning or gone is None or gone.kind != RolloutKind.ROLLBACK or placement.active is None:
+    if not asked.is_banning or placement.active is None or asked.to != placement.active.number:
         return None
-    leads_there = asked.to == placement.active.number
-    return gone if leads_there and ban_afterwards(asked.actor, gone, reason=asked.reason) else None
+    gone = last_live(placement)
+    if gone is None or gone.kind != RolloutKind.ROLLBACK:
+        return None
+    return gone if ban_afterwards(asked.actor, gone, reason=asked.reason) else None
 
 
 def _target(placement: Placement, to: int | None) -> Version:
