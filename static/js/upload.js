@@ -84,6 +84,10 @@
     (blamed[0] || problem).focus();
   }
 
+  function unreadable() {
+    stop("The file cannot be read any more: it was changed, moved or removed since it was chosen.", "Choose it again. What came of it is kept.");
+  }
+
   /* The words beside the field they are about. */
   function blame(name, why) {
     const field = form.elements[name];
@@ -117,9 +121,8 @@
         const key = running.where.split("/").pop();
         running = null;
         location.assign(form.dataset.numberUrl.replace("/uploads/0/", `/uploads/${key}/`));
-      } else if (error instanceof DOMException) {
-        stop("The file cannot be read any more: it was changed, moved or removed since it was chosen.", "Choose it again. What came of it is kept.");
-      } else if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
+      } else if (error instanceof DOMException) unreadable();
+      else if (error instanceof Refused) stop(error.message, error.hint, error.code, error.errors);
       else throw error;
     }
   }
@@ -127,8 +130,10 @@
   async function recognise() {
     const file = form.elements.file.files[0];
     found.hidden = true;
-    if (!file) return;
-    const mark = await fingerprint(file);
+    if (!file || running) return;
+    clear();
+    const mark = await fingerprint(file).catch(() => null);
+    if (!mark) return unreadable();
     const same = [...document.querySelectorAll("[data-fingerprint]")].find((one) => one.dataset.fingerprint === mark);
     if (!same) return;
     for (const name of FIELDS) form.elements[name].value = same.dataset[name] || "";

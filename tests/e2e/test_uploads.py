@@ -123,6 +123,18 @@ def test_a_file_that_was_written_over_since_it_was_chosen_is_told_and_not_sent(
     assert Upload.objects.count() == 0
 
 
+def test_a_file_that_cannot_be_read_is_told_as_soon_as_it_is_chosen(
+    rows: FleetRows, opened: Callable[..., Page], content: bytes
+) -> None:
+    page = opened("/models/digits/upload/")
+    page.evaluate("() => { Blob.prototype.arrayBuffer = async () => { throw new DOMException('', 'NotReadableError'); }; }")
+
+    drop(page, content)
+
+    expect(page.get_by_role("alert")).to_contain_text("it was changed, moved or removed since it was chosen")
+    expect(page.get_by_role("button", name="Upload", exact=True)).to_be_enabled()
+
+
 def test_a_cancelled_upload_leaves_nothing(rows: FleetRows, opened: Callable[..., Page], content: bytes) -> None:
     page = opened("/models/digits/upload/")
     page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", SLOW)

@@ -23,6 +23,7 @@ SHOWN_VALUES = 64
 # A body longer than this is sent from a file.
 SHORT_CHARS = 1_200
 NUMPY = {"BOOL": "bool", "FP16": "float16", "FP32": "float32", "FP64": "float64", "BYTES": "object"}
+BF16 = "ml_dtypes.bfloat16"
 # Triton takes these in binary only.
 NOT_IN_JSON = frozenset({"FP16", "BF16"})
 
@@ -151,12 +152,15 @@ def _client(kind: str, address: str, trial: "Trial") -> str:
         [
             "import json",
             "",
+            # numpy has no BF16; the clients bring this along.
+            *(["import ml_dtypes"] if any(one["datatype"] == "BF16" for one in trial.inputs) else []),
             "import numpy as np",
             f"import tritonclient.{kind} as triton",
             "",
             "# One client for many requests: it keeps its connections open.",
             f"client = triton.InferenceServerClient({opened})",
-            'sent = json.load(open("request.json"))["inputs"]',
+            'with open("request.json") as file:',
+            '    sent = json.load(file)["inputs"]',
             "inputs = []",
             *prepared,
             "# Several rows in one request (stacked along the first axis, where the model batches) cost little more.",
@@ -169,11 +173,11 @@ def _client(kind: str, address: str, trial: "Trial") -> str:
 
 def _prepared(position: int, entry: Mapping[str, Any]) -> str:
     kind = entry["datatype"]
-    dtype = NUMPY.get(kind) or ("float32" if kind == "BF16" else str(kind).lower())
+    dtype = BF16 if kind == "BF16" else f'"{NUMPY.get(kind) or str(kind).lower()}"'
     name, shape = entry["name"], entry["shape"]
     return "\n".join(
         [
-            f'array = np.array(sent[{position}]["data"], dtype="{dtype}").reshape({shape})',
+            f'array = np.array(sent[{position}]["data"], dtype={dtype}).reshape({shape})',
             f'inputs.append(triton.InferInput({json.dumps(name)}, {shape}, "{kind}"))',
             "inputs[-1].set_data_from_numpy(array)",
         ]

@@ -2,14 +2,19 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import create_autospec
 
 import pytest
+import tritonclient.grpc as triton_grpc
+import tritonclient.http as triton_http
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
 from apps.common.actor import COMMAND
+from apps.console.shown.trials import trial_page
 from apps.deployments import services
 from apps.deployments.models import Trial
 from apps.registry import services as registry
@@ -20,6 +25,7 @@ from tests.factories.fleets import FleetRows
 TRY = "/models/digits/versions/2/try/"
 PIXELS = [{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1]}]
 BODY = '{"inputs": [{"name": "pixels", "datatype": "FP32", "shape": [1, 2], "data": [1, 2], "parameters": {}}]}'
+VALUES: dict[str, list[object]] = {"BOOL": [False, True], "BYTES": ["a", 'b"']}
 
 
 def server_of(rows: FleetRows) -> str:
@@ -97,6 +103,25 @@ def test_the_answer_stands_beside_the_same_request_for_other_clients(operator: C
     assert "/v2/models/digits/versions/2/infer" in page
     assert "import tritonclient.grpc as triton" in page
     assert operator.get(f"/trials/{trial.pk}/request.json").json() == {"inputs": PIXELS}
+
+
+@pytest.mark.parametrize("client", [triton_http, triton_grpc], ids=["http", "grpc"])
+@pytest.mark.parametrize("kind", ["BOOL", "UINT8", "INT64", "FP16", "BF16", "FP32", "FP64", "BYTES"])
+def test_what_one_copies_makes_the_request_with_the_client_that_is_installed(
+    kind: str, client: ModuleType, rows: FleetRows, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    inputs = [{"name": "x", "datatype": kind, "shape": [1, 2], "data": VALUES.get(kind, [0, 1])}]
+    trial = services.try_version(COMMAND, server=server_of(rows), model="digits", version=2, inputs=inputs)
+    page = trial_page(trial, body_url="/request.json")
+    (tmp_path / "request.json").write_text(json.dumps({"inputs": trial.inputs}))
+    made = create_autospec(client.InferenceServerClient)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(client, "InferenceServerClient", made)
+
+    exec(page.http if client is triton_http else page.grpc, {})
+
+    model, (sent,) = made.return_value.infer.call_args.args
+    assert (model, sent.name(), sent.datatype(), sent.shape()) == ("digits", "x", kind, [1, 2])
 
 
 def test_somebody_who_only_looks_is_told_so(viewer: Client, rows: FleetRows) -> None:
