@@ -127,7 +127,9 @@ def test_a_file_that_cannot_be_read_is_told_as_soon_as_it_is_chosen(
     rows: FleetRows, opened: Callable[..., Page], content: bytes
 ) -> None:
     page = opened("/models/digits/upload/")
-    page.evaluate("() => { Blob.prototype.arrayBuffer = async () => { throw new DOMException('', 'NotReadableError'); }; }")
+    page.evaluate(
+        "() => { Blob.prototype.arrayBuffer = async () => { throw new DOMException('', 'NotReadableError'); }; }"
+    )
 
     drop(page, content)
 
