@@ -15,6 +15,7 @@ from apps.metrics.dashboard import dashboard
 from demo.parts.prometheus import find_program
 from tests.demo.home import shared_home
 
+HERE = Path(__file__).parent
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "compose" / "prometheus" / "rules.yml"
 DASHBOARD = ROOT / "compose" / "grafana" / "conch.json"
@@ -39,9 +40,19 @@ def test_promtool_takes_the_rules() -> None:
 
 def test_the_rules_make_of_known_series_what_they_should(tmp_path: Path) -> None:
     shutil.copy(RULES, tmp_path / "rules.yml")
-    shutil.copy(Path(__file__).parent / "rules_test.yml", tmp_path)
+    shutil.copy(HERE / "rules_test.yml", tmp_path)
 
     assert "SUCCESS" in promtool("test", "rules", "rules_test.yml", cwd=tmp_path)
+
+
+def test_every_alert_is_shown_to_fire_and_to_stay_silent() -> None:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    alerts = {rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule}
+    scenes = yaml.safe_load((HERE / "rules_test.yml").read_text())["tests"]
+    told = [(one["alertname"], bool(one["exp_alerts"])) for scene in scenes for one in scene.get("alert_rule_test", ())]
+
+    assert {name for name, fires in told if fires} == alerts
+    assert {name for name, fires in told if not fires} == alerts
 
 
 def test_the_dashboard_is_the_catalogue() -> None:
