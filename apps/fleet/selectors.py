@@ -77,6 +77,14 @@ def servers_at_a_glance(*, environment: str = "") -> list[Glance]:
     return [Glance(pk, name, home, bool(is_reachable), seen_at) for pk, name, home, is_reachable, seen_at in rows]
 
 
+def servers_to_look_at(*, now: datetime, unseen_for: timedelta) -> list[int]:
+    """Keys of the active servers, without those that were asked less than `unseen_for` ago."""
+    # One asked in the future was asked by a clock that has been set back since.
+    lately = Q(observation__at__gt=now - unseen_for, observation__at__lte=now)
+    active = Server.objects.filter(state="active").exclude(lately)
+    return list(active.order_by("pk").values_list("pk", flat=True))
+
+
 def servers_to_ask(server_ids: Collection[int]) -> QuerySet[Server]:
     """Those of the servers that are active, with what a look at them is held against."""
     return servers(state="active").filter(pk__in=server_ids).defer("finding")
@@ -111,6 +119,12 @@ def ready_versions(servers: Collection[Server], *, model: str) -> QuerySet[Obser
     """What was last seen READY of a model on these servers: the server's name and the version."""
     found = ObservedVersion.objects.filter(server__in=servers, model=model, state="READY")
     return found.values_list("server__name", "version")
+
+
+def loaded_under(server: Server, *, model: str, version: int) -> str:
+    """The digest of the overlay under which a version was loaded that was last seen READY; empty: not known."""
+    found = ObservedVersion.objects.filter(server=server, model=model, version=version, state="READY")
+    return found.values_list("loaded_under", flat=True).first() or ""
 
 
 def asked_at(server: Server, *, model: str, version: int) -> datetime | None:

@@ -4,13 +4,16 @@ from collections.abc import Callable
 
 from apps.deployments import selectors
 from apps.deployments.models import MemoryReading
+from apps.deployments.plan import config_digest
 from apps.fleet import connecting
 from apps.fleet import selectors as fleet
-from apps.fleet.models import Server
+from apps.fleet.models import ObservedVersion, Server
 from tests.doubles.triton.memory import PARAMETER
 from tests.factories.memory import reading
 from tests.fixtures.world import World
 from tests.worker.cards import EACH, MIB, at_rest, heal, kept, promote, reconfigure
+
+BATCHING = {"dynamic_batching": {"max_queue_delay_microseconds": 500}}
 
 
 def test_an_overlay_is_measured_and_tells_nothing_of_what_the_version_takes(
@@ -36,7 +39,7 @@ def test_an_overlay_that_does_not_fit_beside_itself_is_refused_and_the_old_one_s
     world = make_carded(1.5)
     promote(world)
 
-    ended = reconfigure(world, {"dynamic_batching": {"max_queue_delay_microseconds": 500}})
+    ended = reconfigure(world, BATCHING)
 
     (run,) = ended.runs.filter(direction="forward")
     assert (ended.state, run.error["code"]) == ("rolled_back", "memory_short"), world.told(ended.pk)
@@ -52,7 +55,7 @@ def test_an_overlay_is_held_against_what_the_standby_takes_too_that_starts_anew_
     promote(world)
     promote(world)
 
-    ended = reconfigure(world, {"dynamic_batching": {"max_queue_delay_microseconds": 500}})
+    ended = reconfigure(world, BATCHING)
 
     (run,) = ended.runs.filter(direction="forward")
     assert (ended.state, run.error["code"]) == ("rolled_back", "memory_short"), world.told(ended.pk)
@@ -77,3 +80,27 @@ def test_a_heal_that_does_not_fit_is_refused_and_one_that_does_is_measured(make_
     assert (refused.state, run.error["code"]) == ("failed", "memory_short"), world.told(refused.pk)
     assert healed.state == "succeeded", world.told(healed.pk)
     assert kept() == [("load", 1, EACH), ("load", 1, EACH)]
+
+
+def test_a_heal_of_an_old_configuration_is_held_against_all_that_starts_anew_with_it(
+    make_carded: Callable[..., World],
+) -> None:
+    world = make_carded(3.5)
+    promote(world)
+    reconfigure(world, BATCHING)
+    at_rest()
+    promote(world)
+    placement = selectors.get_placement("prod", "heavy")
+    # As if it had been left out of that change.
+    ObservedVersion.objects.update(loaded_under=config_digest({}))
+
+    refused = heal(world, placement)
+    ObservedVersion.objects.update(loaded_under=config_digest(BATCHING))
+    healed = heal(world, placement)
+
+    (run,) = refused.runs.filter(direction="forward")
+    assert (refused.state, run.error["code"]) == ("failed", "memory_short"), world.told(refused.pk)
+    assert "heavy 2 with the standby 1 takes about 600.0 MiB of gpu memory, 450.0 MiB are free" in run.error["message"]
+    assert "beside itself under the configuration it has" in run.error["message"]
+    assert world.ready("prod-1") == {1, 2}
+    assert healed.state == "succeeded", world.told(healed.pk)

@@ -20,6 +20,7 @@ LOOK_AGAIN_S = 3.0
 COLD_WAIT_S = 0.1
 MAKE_ROOM = "make_room"
 OPEN = "is_measured"
+ITSELF = " beside itself under the configuration it has"
 
 Needs = Mapping[tuple[int, MemoryKind], Taken]
 
@@ -92,8 +93,10 @@ def find_room(context: Context, ready: Collection[int]) -> Outcome | dict[str, A
     # Once only: a standby that does not unload must not be let go of for ever.
     if fit == Fit.DROPS_STANDBY and MAKE_ROOM not in work.run.recipe:
         return Reroute([MAKE_ROOM, *work.run.recipe], f"{told}: version {standby}, the standby, is let go of first")
+    is_again = number in ready and work.replaced is not None
+    beside = ITSELF if is_again else _beside(work, set(ready) - set(coming), standby)
     raise MemoryShort(
-        f"{told}{_beside(work, set(ready) - set(coming), standby)}",
+        f"{told}{beside}",
         server=work.server.name,
         needed_bytes=need.bytes_each,
         free_bytes=max(device.free_bytes for device in devices),
@@ -133,6 +136,8 @@ def _coming(context: Context, ready: Collection[int]) -> tuple[int, ...]:
         # The configuration is the model's: the standby comes up anew along with it.
         return (number, *sorted((work.sets[0] & set(ready)) - {number}))
     if work.rollout.kind == RolloutKind.HEAL:
+        if number in ready and work.replaced is not None:
+            return (number, *sorted(work.sets[0] - {number}))
         missing = work.sets[0] - set(ready)
         # Whatever becomes of the standby: the active version is what must be there.
         return (number,) if number in missing else tuple(sorted(missing)[:1])
@@ -141,15 +146,13 @@ def _coming(context: Context, ready: Collection[int]) -> tuple[int, ...]:
 
 def _takes_as_much(work: Work) -> bool:
     """Whether what was measured holds under the configuration to come: fewer instances may be the very cure."""
-    if work.rollout.kind != RolloutKind.RECONFIGURE or work.before is None or work.new is None:
+    if work.replaced is None or work.new is None:
         return True
-    return work.config_format.takes_as_much(work.before.config, work.new.config)
+    return work.config_format.takes_as_much(work.replaced, work.new.config)
 
 
 def _beside(work: Work, ready: set[int], standby: int | None) -> str:
     """What is in the way."""
-    if work.rollout.kind == RolloutKind.RECONFIGURE:
-        return " beside itself under the configuration it has"
     old = work.old.number if work.old else None
     beside = f" beside version {old}" if old in ready or (work.rollout.kind == RolloutKind.PROMOTE and old) else ""
     return f"{beside} and the standby {standby}" if standby else beside

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from apps.deployments.errors import OverlayUnknown
 from apps.deployments.models import Overlay, Placement, Rollout
+from apps.deployments.plan import config_digest
 from apps.deployments.selectors.warmups import proven_warmups
 from apps.deployments.states import RolloutKind, RolloutState
 from apps.serving import backends
@@ -31,6 +32,12 @@ class Effect:
 def overlay_history(placement: Placement) -> QuerySet[Overlay]:
     """Every overlay the placement ever had, newest first."""
     return Overlay.objects.filter(placement=placement).order_by("-number")
+
+
+def document_by_digest(placement: Placement, digest: str) -> dict[str, Any] | None:
+    """The overlay that a server was told of by its digest; None where the placement never had it."""
+    documents = ({}, *overlay_history(placement).values_list("document", flat=True))
+    return next((document for document in documents if config_digest(document) == digest), None)
 
 
 def document_of(placement: Placement, number: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from apps.deployments.policy import Policy
 from apps.deployments.selectors.changes import Change, change_of, warmups_for
 from apps.deployments.selectors.ensembles import Ensemble, ensembles_on, samples_of
 from apps.deployments.selectors.memory import Expectations
+from apps.deployments.selectors.overlays import document_by_digest
 from apps.deployments.selectors.rollouts import state_of
 from apps.deployments.states import RolloutKind, RunDirection, RunState, StepState
+from apps.fleet import selectors as fleet
 from apps.fleet.models import Server
 from apps.fleet.repositories import Home, open_home
 from apps.registry import selectors as registry
@@ -135,6 +138,22 @@ class Work:
         if self.before is None or self.new is None:
             return False
         return self.config_format.can_stand_beside(self.config_of(self.before, {1}), self.config_of(self.new, {1}))
+
+    @cached_property
+    def replaced(self) -> Mapping[str, Any] | None:
+        """The configuration that what serves on the server runs under and is to run under no longer; None: no other.
+
+        A change of overlay replaces one, and a heal where the server was left under an older one.
+        """
+        if self.rollout.kind == RolloutKind.RECONFIGURE:
+            return self.before.config if self.before else None
+        if self.rollout.kind != RolloutKind.HEAL or self.new is None or self.rollout.to_version is None:
+            return None
+        under = fleet.loaded_under(self.server, model=self.model, version=self.new.number)
+        if under in ("", self.new.under):
+            return None
+        document = document_by_digest(self.rollout.placement, under)
+        return self.config_format.merge(self.rollout.to_version.config, document or {})
 
     def carried(self, versions: Collection[int]) -> Mapping[str, bytes]:
         """The files that a load naming these versions must bring along, if any."""
