@@ -2,12 +2,13 @@
    moves once the answers come. It runs where it stands in the page: before anything below the board is painted. */
 "use strict";
 window.conchRoom = (() => {
+  const REASON_PX = 58; /* of one reason with the list of its charts */
   const kept = (element) => {
     const asked = new URL(element.dataset.board, location.href);
     return `conch-folded ${asked.pathname} ${asked.searchParams.get("environment") ?? ""}`;
   };
 
-  /* The keys of the charts that are folded, and the height in px of the words about them. */
+  /* The keys of the charts to fold at the next look, and the height in px of the words about them. */
   function keep(element, folded, height) {
     try { localStorage.setItem(kept(element), JSON.stringify({ folded, height })); } catch { /* storage is off or full */ }
   }
@@ -16,12 +17,19 @@ window.conchRoom = (() => {
     try { return JSON.parse(localStorage.getItem(kept(element))); } catch { return null; }
   }
 
-  /* The place where the words about folded charts will stand; a board looked at for the first time folds what many
-     servers do not give. */
+  /* Whether the page says already that Prometheus does not answer. */
+  const isSilent = () => [...document.querySelectorAll("[data-unwell] li > b")].some((names) => names.textContent.split(", ").includes("prometheus"));
+
+  /* What to fold of a board that is looked at for the first time: all of it, or what many servers do not give. */
+  function expected(element) {
+    const charts = [...element.querySelectorAll(isSilent() ? "[data-chart]" : "[data-chart].is-optional")];
+    return { folded: charts.map((chart) => chart.dataset.chart), height: isSilent() ? REASON_PX : 0 };
+  }
+
+  /* The place where the words about folded charts will stand. */
   function prepare(element) {
-    const { folded, height } = known(element) ?? { folded: null, height: 0 };
-    for (const chart of element.querySelectorAll("[data-chart]"))
-      chart.hidden = folded ? folded.includes(chart.dataset.chart) : chart.classList.contains("is-optional");
+    const { folded, height } = known(element) ?? expected(element);
+    for (const chart of element.querySelectorAll("[data-chart]")) chart.hidden = folded.includes(chart.dataset.chart);
     const reasons = document.createElement("div");
     reasons.className = "charts-reasons";
     if (height) {

@@ -35,18 +35,21 @@ window.conchWords = (() => {
     return item;
   }
 
-  /* Nothing is touched while the same is true: an open list stays open, and what is selected stays selected. */
+  /* What stands keeps its place and says its reason itself; from the next look at the board on it is folded.
+     Nothing is touched while the same is true: an open list stays open, and what is selected stays selected. */
   function fold(board) {
     const found = reasons(board.charts);
-    const folded = new Set(found.flatMap(([, charts]) => charts));
-    for (const chart of board.charts) chart.element.hidden = folded.has(chart);
-    const said = JSON.stringify(found.map(([reason, charts]) => [reason, charts.map((chart) => chart.key)]));
+    const foldable = found.flatMap(([, charts]) => charts);
+    for (const chart of board.charts) if (!foldable.includes(chart)) chart.element.hidden = false;
+    const folded = found.map(([reason, charts]) => [reason, charts.filter((chart) => chart.element.hidden)]).filter(([, charts]) => charts.length);
+    const said = JSON.stringify([found, folded].map((all) => all.map(([reason, charts]) => [reason, charts.map((chart) => chart.key)])));
     if (said === board.said) return;
     board.said = said;
     const place = board.element.querySelector(".charts-reasons");
     place.style.minHeight = "";
     place.replaceChildren(...found.map(told));
-    window.conchRoom.keep(board.element, [...folded].map((chart) => chart.key), place.offsetHeight);
+    window.conchRoom.keep(board.element, foldable.map((chart) => chart.key), place.offsetHeight);
+    place.replaceChildren(...folded.map(told));
   }
 
   return { fold, set };

@@ -19,6 +19,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from apps.deployments.models import Placement, Rollout
 from apps.fleet.models import Environment
+from apps.fleet.services import record_part
 from apps.registry.models import Model
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, matrix
 from tests.e2e.test_standing_still import GOOD, WATCH
@@ -158,6 +159,27 @@ def test_a_chart_moves_on_by_itself_and_only_the_tail_comes(
     assert plot.evaluate("plot => plot.data[0].y.length") == len(answers[0]["charts"][0]["figure"]["data"][0]["y"])
     assert answers[-1]["from_s"] is not None
     assert len(answers[-1]["charts"][0]["figure"]["data"][0]["y"]) < 10
+
+
+@pytest.mark.usefixtures("model")
+def test_beside_what_is_drawn_a_chart_without_data_keeps_its_place_until_the_next_look(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = lambda asked: traffic(asked) if "request_success" in asked.parameters["query"] else matrix()
+    seen.add_init_script(WATCH)
+    record_part("prometheus", is_well=True, message="", now=timezone.now())
+
+    open_model(seen, live_server)
+    expect(seen.locator(".scatterlayer .trace").first).to_be_visible()
+    standing = seen.locator(".chart-nothing:visible").count()
+    at_first = seen.evaluate("moved")
+    seen.reload()
+    expect(seen.locator(".scatterlayer .trace").first).to_be_visible()
+
+    assert standing > 1
+    assert at_first < GOOD
+    assert seen.evaluate("moved") < GOOD
+    assert seen.locator(".chart-nothing:visible").count() < standing
 
 
 @pytest.mark.usefixtures("model")
