@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -30,16 +30,21 @@ SHARD = 50
 # Shards are begun so far apart, each at its own time of the interval and all of them well before the next: whoever asks
 # for a page, or waits for a rollout, shares the machine with one or two of them and not with a thousand servers.
 APART_S, SPREAD = 0.35, 0.7
+# While so many runs wait for a worker, a server is looked at every second time only: looking at a thousand takes a
+# third of what two cores do, and a rollback of a thousand servers needs it more.
+MANY_WAIT, SELDOM = 100, 1.5
 MOST_AT_ONCE = 64
 WARM_TIMEOUT_S = 10.0
 MOST_SAMPLES = 5
 
 
-def observe_fleet() -> None:
+def observe_fleet(now: datetime) -> None:
     """One message per shard of servers, whatever the size of the fleet, one after another."""
-    ids = list(fleet.servers(state="active").order_by("pk").values_list("pk", flat=True))
+    every_s = float(settings.CONCH["observe_every_s"])
+    is_behind = len(deployments.due_runs(now)) >= MANY_WAIT
+    ids = fleet.servers_to_look_at(now=now, unseen_for=timedelta(seconds=SELDOM * every_s if is_behind else 0))
     shards = [ids[start : start + SHARD] for start in range(0, len(ids), SHARD)]
-    apart_s = min(APART_S, SPREAD * float(settings.CONCH["observe_every_s"]) / max(1, len(shards)))
+    apart_s = min(APART_S, SPREAD * every_s / max(1, len(shards)))
     for position, shard in enumerate(shards):
         wake("conch.observe_servers", after_s=position * apart_s, server_ids=shard)
 

@@ -83,7 +83,7 @@ def introduce_server(*, server_id: int, **_: object) -> None:
 @shared_task(name="conch.observe_fleet")
 def observe_fleet(**_: object) -> None:
     """Send one task per shard of servers."""
-    clock.observe_fleet()
+    clock.observe_fleet(timezone.now())
 
 
 @shared_task(name="conch.observe_servers")

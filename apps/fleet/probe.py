@@ -14,7 +14,8 @@ from apps.serving.protocol import ControlMode, IndexEntry, Readiness, ServerInfo
 
 # How long a file system shared over a network may take to show the server a new directory.
 MARKER_PATIENCE_S = 3.0
-# A server that goes on answering is the same one: who it is, is asked this often only.
+# A server that goes on answering is the same one: who it is, and whether it calls itself ready while no model of it has
+# changed, is asked this often only.
 SAME_FOR_S = 60.0
 # As long as a directory's name can be.
 NAME_CHARS = 255
@@ -112,7 +113,7 @@ def look(backend: ServingBackend, *, home: Home, stamps: Stamps | None = None) -
     stamps = stamps or Stamps()
     info = backend.describe(at_most_s_old=SAME_FOR_S)
     index = home.index(backend)
-    is_ready = backend.is_server_ready()
+    is_ready = backend.is_server_ready(at_most_s_old=SAME_FOR_S)
     entries = tuple(_kept(entry) for entry in index if _can_be_kept(entry))
     ready = [entry for entry in entries if entry.state == Readiness.READY]
     return Sighting(

@@ -139,9 +139,10 @@ class ServingBackend(Protocol):
     def is_live(self) -> bool:
         """Whether the process answers at all; ServerUnreachable when nobody listens."""
 
-    def is_server_ready(self) -> bool:
-        """The server-wide readiness. Never a gate: it lies both ways.
+    def is_server_ready(self, *, at_most_s_old: float = 0.0) -> bool:
+        """The server-wide readiness; not asked again where it was told lately and the index has been the same since.
 
+        Never a gate: it lies both ways.
         False from a server that is live shows that it runs with strict readiness.
         """
 

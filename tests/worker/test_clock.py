@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -15,7 +16,7 @@ from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.fleet import connecting
 from apps.fleet import selectors as fleet
-from apps.fleet.models import Repository
+from apps.fleet.models import Observation, Repository, Server
 from apps.registry import services as registry
 from demo.parts.ports import free_port
 from tests.doubles.fleet import SimulatedFleet, SimulatedTriton
@@ -56,11 +57,42 @@ def test_a_large_fleet_is_observed_in_shards_one_after_another(
         rows.server(f"prod-{number}", "prod")
 
     with transaction.atomic():
-        clock.observe_fleet()
+        clock.observe_fleet(timezone.now())
         sent = [cast("partial[None]", entry[1]).args for entry in connection.run_on_commit]
 
     assert [round(after_s, 3) for _, after_s, *_ in sent] == apart_s
     assert [len(asked["server_ids"]) for *_, asked in sent] == [50, 50, 20]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "looked_at"), [(99, ["seen-9s", "seen-16s", "seen-never"]), (100, ["seen-16s", "seen-never"])]
+)
+def test_servers_are_looked_at_every_second_time_while_many_runs_wait_for_a_worker(
+    transactional_db: None, settings: Settings, waiting: int, looked_at: list[str]
+) -> None:
+    settings.CONCH = {**settings.CONCH, "observe_every_s": 10}
+    rows, now = FleetRows(), timezone.now()
+    rows.environment("prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", None)
+    for number in range(waiting):
+        rows.server(f"gone-{number}", "prod")
+    rollout = rows.rollout("digits", "prod", None, 1, state="running")
+    rollout.runs.update(state="running", due_at=now)
+    Server.objects.update(state="retired")
+    for name in ("seen-9s", "seen-16s", "seen-never"):
+        rows.server(name, "prod")
+    Observation.objects.filter(server__name="seen-9s").update(at=now - timedelta(seconds=9))
+    Observation.objects.filter(server__name="seen-16s").update(at=now - timedelta(seconds=16))
+    Observation.objects.filter(server__name="seen-never").delete()
+
+    with transaction.atomic():
+        clock.observe_fleet(now)
+        sent = [cast("partial[None]", entry[1]).args for entry in connection.run_on_commit]
+
+    (asked,) = (asked["server_ids"] for *_, asked in sent)
+    assert asked == [rows.servers[name].pk for name in looked_at]
 
 
 @pytest.mark.live

@@ -22,7 +22,7 @@ class Odd:
     def index(self) -> tuple[IndexEntry, ...]:
         return self.lines
 
-    def is_server_ready(self) -> bool:
+    def is_server_ready(self, *, at_most_s_old: float = 0.0) -> bool:
         return True
 
     def statistics(self, model: str = "") -> tuple[Statistics, ...]:

@@ -112,6 +112,22 @@ def test_a_failed_shadow_is_cured_by_an_inline_load_under_its_name(start_triton:
     assert _http_ready(server) == 200
 
 
+def test_a_readiness_that_was_told_lately_holds_until_the_index_is_another(start_triton: StartTriton) -> None:
+    server = start_triton("strict-2", strict_readiness=True)
+    backend = backend_of(server)
+    python_model(server.repository, "broken", 1, initialize='raise RuntimeError("no gpu")')
+    backend.index()
+    before = backend.is_server_ready(at_most_s_old=60)
+    with pytest.raises(LoadRefused):
+        load(backend, "broken", 1, is_warmed=False)
+
+    kept = backend.is_server_ready(at_most_s_old=60)
+    backend.index()
+
+    assert (before, kept) == (True, True)
+    assert not backend.is_server_ready(at_most_s_old=60)
+
+
 def _http_ready(server: Triton) -> int:
     try:
         with urllib.request.urlopen(f"http://{server.http}/v2/health/ready", timeout=5) as answer:

@@ -26,8 +26,11 @@ class TritonBackend:
     def __init__(self, address: Address, timeout_s: float = 5) -> None:
         self.address = address
         self.timeout_s = timeout_s
-        # What it said of itself, and when by time.monotonic(); forgotten with the first call that fails.
+        # What it said of itself and of its readiness, and when by time.monotonic(); forgotten with the first call
+        # that fails. The readiness holds for the index it was told beside, of which the hash is kept.
         self._said: tuple[ServerInfo, float] | None = None
+        self._index = 0
+        self._ready: tuple[bool, int, float] | None = None
 
     def close(self) -> None:
         """Give back this process's channel to the server; calls under way end first."""
@@ -68,14 +71,22 @@ class TritonBackend:
         """Whether the process answers at all; ServerUnreachable when nobody listens."""
         return bool(self._ask("is_server_live", doing="asking whether it is live"))
 
-    def is_server_ready(self) -> bool:
+    def is_server_ready(self, *, at_most_s_old: float = 0.0) -> bool:
         """The server-wide readiness. Never a gate: it lies both ways."""
-        return bool(self._ask("is_server_ready", doing="asking whether it is ready"))
+        told = self._ready
+        if told is not None and told[1] == self._index and time.monotonic() - told[2] < at_most_s_old:
+            return told[0]
+        beside = self._index
+        is_ready = bool(self._ask("is_server_ready", doing="asking whether it is ready"))
+        self._ready = is_ready, beside, time.monotonic()
+        return is_ready
 
     def index(self) -> tuple[IndexEntry, ...]:
         """Every model directory and version the server knows; not those loaded inline."""
         said = listing.read(lambda: self._ask("get_model_repository_index", doing="reading its index"))
-        return tuple(answers.index_entry(line) for line in said.models)
+        entries = tuple(answers.index_entry(line) for line in said.models)
+        self._index = hash(entries)
+        return entries
 
     def load(
         self,
@@ -142,7 +153,7 @@ class TritonBackend:
         try:
             return self._call(call, *arguments, timeout_s=self.timeout_s)
         except InferenceServerException as error:
-            self._said = None
+            self._said = self._ready = None
             raise faults.call_fault(error, server=self.address.name, doing=doing) from error
 
     def _control(self, call: str, model: str, *, doing: str, timeout_s: float, **more: Any) -> None:
