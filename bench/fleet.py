@@ -13,7 +13,7 @@ from typing import Any
 from bench.figures import Figure, percentile
 from bench.loads import log_length
 from bench.model import write_quick_archive
-from bench.rounds import cpu_s, rounds_s
+from bench.rounds import cpu_s, rounds_s, shards
 from bench.stack import Stack, prepare_database
 from demo.home import Home
 from demo.parts.ports import free_port, free_ports
@@ -62,6 +62,11 @@ class Ground:
     def worker_cpu_s(self) -> float:
         """CPU seconds the workers have used so far, all together."""
         return sum(cpu_s(one.running_child.pid) for one in self.workers)
+
+    @property
+    def shards(self) -> int:
+        """How many shards of servers all workers have looked at so far."""
+        return sum(shards(log.read_text(errors="replace")) for log in self.home.logs.glob("worker*.log"))
 
     @contextmanager
     def joined(self, more: int) -> Iterator["Ground"]:
@@ -147,7 +152,7 @@ def _watch(ground: Ground) -> dict[str, Any]:
     log = ground.home.logs / "worker.log"
     _come_to_rest(ground)
     before, begin_s, spent_s = ground.look(), time.monotonic(), ground.worker_cpu_s
-    simulated_s, from_byte = ground.fleet.cpu_s(), log_length(log)
+    simulated_s, from_byte, looked = ground.fleet.cpu_s(), log_length(log), ground.shards
     time.sleep(WATCH_S)
     watched_s, used_s = time.monotonic() - begin_s, ground.worker_cpu_s - spent_s
     after, text = ground.look(), log.read_bytes()[from_byte:].decode(errors="replace")
@@ -155,6 +160,7 @@ def _watch(ground: Ground) -> dict[str, Any]:
     return {
         "rounds_s": rounds_s(text),
         "cores": used_s / watched_s,
+        "shard_cpu_s": used_s / max(1, ground.shards - looked),
         "simulated_cores": (ground.fleet.cpu_s() - simulated_s) / watched_s,
         "rows_grown": {name: rows for name, rows in grown.items() if rows},
         "rows": sum(after["rows"].values()),
@@ -195,6 +201,7 @@ def _roll_out(ground: Ground) -> dict[str, Any]:
     conch.upload(f"models/{ROLLED}/versions", write_quick_archive(ground.home.state, ROLLED), {"number": "1"})
     wait_until(lambda: conch.get(f"models/{ROLLED}/versions/1"), {"ready"}, what="the version")
     spent_s, simulated_s = [cpu_s(one.running_child.pid) for one in ground.workers], ground.fleet.cpu_s()
+    looked = ground.shards
     asked = conch.post("rollouts", {"environment": "prod", "model": ROLLED, "version": 1, "reason": "bench"})
     ended = _wait(conch, asked["id"])
     begun, done = (datetime.fromisoformat(ended[name]) for name in ("created_at", "finished_at"))
@@ -204,13 +211,14 @@ def _roll_out(ground: Ground) -> dict[str, Any]:
         "rollout_s": (done - begun).total_seconds(),
         "rollout_worker_cpu_s": sum(each_s),
         "rollout_cpu_of_each_s": each_s,
+        "rollout_shards": ground.shards - looked,
         "rollout_simulated_cpu_s": ground.fleet.cpu_s() - simulated_s,
     }
 
 
 def _with_own_cost(sample: dict[str, Any]) -> dict[str, Any]:
     """With what the rollout cost by itself: observing went on meanwhile, and has a figure of its own."""
-    observing_s = sample["cores"] * sample["rollout_s"]
+    observing_s = sample["shard_cpu_s"] * sample["rollout_shards"]
     return {**sample, "rollout_own_cpu_s": sample["rollout_worker_cpu_s"] - observing_s}
 
 

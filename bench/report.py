@@ -59,8 +59,9 @@ many the page sends to the database. Queries must be as many at 1,000 rows as at
     "console": """\
 Chromium in front of 200 models on 100 servers, each page opened ten times in a tab of its own; the browser's own
 clocks. `first_paint_ms` is the p95 from the click to the first content painted, `interaction_ms` the p95 of the
-slowest touch of a visit (menu, search, keyboard, dialog) until the next frame, `layout_shift` the median of what
-moved without being touched (0.1 is what people do not notice).""",
+slowest touch of a visit (menu, search, keyboard, dialog) until the next frame, `layout_shift` the most that moved
+without being touched in any visit, the browser's first one too (0.1 is what people do not notice). `step_shown_s` is
+the p95 of the time from a step's commit to its words on a rollout's page that stands open.""",
     "charts": """\
 A model's page of charts, asked of a real Prometheus that scraped two real Tritons and answers each query 50 to 400 ms
 later than it could, as a large one does. `page_to_slowest_query_ratio` is the time of the whole page over that of its

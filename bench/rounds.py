@@ -25,6 +25,12 @@ def rounds_s(text: str) -> list[float]:
     return [(end - begin).total_seconds() for begin, end in found[1:-1] if end is not None]
 
 
+def shards(text: str) -> int:
+    """How many shards of servers were looked at."""
+    done = ("conch.observe_servers", "succeeded")
+    return sum((line["task"], line["what"]) == done for line in _LINE.finditer(text))
+
+
 def cpu_s(pid: int) -> float:
     """CPU seconds, user and system, of a process and the children it has waited for."""
     spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]

@@ -58,13 +58,14 @@ HOST = "127.0.0.1"
 
 
 def survey(size: Size, out: str) -> None:
-    """Grow to `size`; write every page's path and queries, and a session that may look, to `out`."""
+    """Grow to `size`; write every page's path and queries, a session that may look, and what moves, to `out`."""
     grow(size)
     client = Client(SERVER_NAME=HOST)
     client.force_login(User.objects.get(username="admin"))
     found = {name: {"path": path, "queries": _queries(client, path)} for name, path in _paths()}
     pages = {name: page for name, page in found.items() if page["queries"] is not None}
-    Path(out).write_text(json.dumps({"session": client.cookies["sessionid"].value, "pages": pages}))
+    told = {"session": client.cookies["sessionid"].value, "pages": pages, "moving": _rollout(is_moving=True)}
+    Path(out).write_text(json.dumps(told))
 
 
 def _paths() -> Iterator[tuple[str, str]]:

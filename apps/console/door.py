@@ -20,7 +20,8 @@ from apps.console.shown.unwell import Unwell, unwell_parts
 from apps.console.shown.words import mark_of
 from apps.fleet import selectors as fleet
 
-MOVING_EVERY_S = 1
+# A step is to be seen within a second of happening, answer and all.
+MOVING_EVERY_S = 0.5
 CALM_EVERY_S = 5
 
 
@@ -73,7 +74,7 @@ class Live:
 
     url: str
     stamp: str
-    every_s: int
+    every_s: float
     ended: str = ""
 
 
@@ -135,7 +136,7 @@ def live_page(request: HttpRequest, template: str, *parts: Part | Later, section
     return answer
 
 
-def live_part(request: HttpRequest, part: Part, *, every_s: int) -> HttpResponse:
+def live_part(request: HttpRequest, part: Part, *, every_s: float) -> HttpResponse:
     """A part that a page asks for by itself once it is there, and then now and again; 304 when nothing in it moved."""
     if request.GET.get("updated") == part.stamp:
         return HttpResponseNotModified()

@@ -72,5 +72,5 @@ window.conchPaint = (() => {
     return { data, layout };
   }
 
-  return { painted, joined, unshifted, dark };
+  return { painted, joined, shifted, unshifted, dark };
 })();

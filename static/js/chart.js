@@ -97,7 +97,7 @@ window.ConchChart = (() => {
       this.isBound = true;
       this.plot.on("plotly_relayout", (change) => this.zoomed(change));
       this.plot.on("plotly_doubleclick", () => this.board.zoomTo(null));
-      this.plot.on("plotly_hover", (event) => this.board.point(this, event.xvals?.[0]));
+      this.plot.on("plotly_hover", (event) => this.board.point(this, window.conchPaint.unshifted(event.xvals[0])));
       this.plot.on("plotly_unhover", () => this.board.point(this, undefined));
       this.plot.on("plotly_click", (event) => {
         const mark = event.points.find((point) => point.data.meta.role === "marks");
@@ -110,11 +110,11 @@ window.ConchChart = (() => {
       if (ends[0] !== undefined) this.board.zoomTo(ends.map(window.conchPaint.unshifted));
     }
 
-    /* Show the crosshair at a moment; undefined takes it away. */
+    /* Show the crosshair at a moment, in UTC milliseconds; undefined takes it away. */
     point(moment) {
       if (!this.isBound || this.plot.hidden) return;
       if (moment === undefined) window.Plotly.Fx.unhover(this.plot, {});
-      else window.Plotly.Fx.hover(this.plot, { xval: moment }, "xy", true);
+      else window.Plotly.Fx.hover(this.plot, { xval: window.conchPaint.shifted(moment) }, "xy", true);
     }
 
     resize() {

@@ -18,7 +18,7 @@ ENDINGS = {
     "pages": ("p95_ms", "queries"),
     "intake": ("throughput_ratio", "ready_ratio", "rss_mb"),
     "charts": ("ratio", "queries"),
-    "console": ("first_paint_ms", "interaction_ms", "layout_shift"),
+    "console": ("first_paint_ms", "interaction_ms", "layout_shift", "step_shown_s"),
     "fleet": ("observe_s", "cores", "rollout_extra_s", "rollout_workers", "page_p95_ms", "rows_grown", "growth"),
 }
 COMMITTED = sorted(report.RESULTS.glob("*.json"))

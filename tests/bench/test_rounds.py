@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bench.rounds import cpu_s, rounds_s
+from bench.rounds import cpu_s, rounds_s, shards
 
 LOG = """\
 2026-11-30 20:00:00,000 INFO celery.worker.strategy: Task conch.observe_fleet[a1] received
@@ -25,6 +25,10 @@ def test_a_round_ends_with_its_last_shard_and_those_at_the_edges_are_left_out() 
 
 def test_a_log_without_a_whole_round_has_none() -> None:
     assert rounds_s(LOG.splitlines()[0]) == []
+
+
+def test_shards_count_once_they_are_done() -> None:
+    assert shards(LOG) == 4
 
 
 def test_cpu_time_of_a_process_is_its_own() -> None:

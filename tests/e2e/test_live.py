@@ -27,7 +27,7 @@ ALL_AT_ONCE = """() => {
 
 @pytest.fixture
 def page(rows: FleetRows, opened: Callable[..., Page]) -> Page:
-    """A rollout that moves, so that its page asks every second."""
+    """A rollout that moves, so that its page asks again and again."""
     moving = rows.rollout("digits", "prod", 1, 2, state="running")
     return opened(f"/rollouts/{moving.pk}/")
 

@@ -258,6 +258,28 @@ def test_zooming_one_chart_zooms_all_and_a_double_click_goes_back(
 
 
 @pytest.mark.usefixtures("model")
+def test_the_crosshair_of_one_chart_stands_at_the_same_moment_in_the_others(
+    seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
+) -> None:
+    scripted.answer = traffic
+    open_model(seen, live_server)
+    plots = seen.locator(".chart .chart-plot:visible")
+    expect(plots.nth(1).locator(".scatterlayer .trace").first).to_be_visible()
+    area = plots.nth(0).locator(".nsewdrag").bounding_box()
+    assert area is not None
+
+    seen.mouse.move(area["x"] + 120, area["y"] + 60)
+    here, there = (plots.nth(at).locator(".hoverlayer") for at in (0, 1))
+    expect(here.locator(".spikeline").first).to_be_attached()
+    expect(there.locator(".spikeline").first).to_be_attached()
+    moments = [one.locator(".legendtitletext").first.text_content() for one in (here, there)]
+    seen.mouse.move(area["x"] + 120, area["y"] - 60)
+
+    assert moments[0] == moments[1] != ""
+    expect(there.locator(".spikeline")).to_have_count(0)
+
+
+@pytest.mark.usefixtures("model")
 def test_a_click_on_a_mark_leads_to_its_rollout(
     seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
 ) -> None:
