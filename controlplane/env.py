@@ -147,7 +147,8 @@ def database(url: str) -> dict[str, Any]:
             "PORT": str(parts.port or ""),
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {"connect_timeout": 5},
+            # A rollout with all it is about is a join of nine tables: ordering them took 23 ms, and reading them 0.5.
+            "OPTIONS": {"connect_timeout": 5, "options": "-c join_collapse_limit=5"},
         }
     raise ImproperlyConfigured(f"CONCH_DATABASE_URL: {parts.scheme!r} is neither sqlite nor postgresql")
 

@@ -47,10 +47,10 @@ def test_the_new_part_knows_its_new_stamp(rows: FleetRows, viewer: Client) -> No
     assert viewer.get(again).status_code == 304
 
 
-def test_a_page_asks_every_second_while_something_moves(moving: Rollout, viewer: Client) -> None:
+def test_a_page_asks_twice_a_second_while_something_moves(moving: Rollout, viewer: Client) -> None:
     page = viewer.get(f"/rollouts/{moving.pk}/").content.decode()
 
-    assert 'data-every-s="1"' in page
+    assert 'data-every-s="0.5"' in page
 
 
 def test_a_page_asks_every_five_seconds_otherwise(rows: FleetRows, viewer: Client) -> None:
