@@ -187,7 +187,15 @@ class Run(models.Model):
                 fields=["server", "model"], condition=Q(state__in=ACTIVE_RUN), name="one_active_run_per_server_model"
             )
         ]
-        indexes = [models.Index(fields=["state", "due_at"], name="run_due")]
+        indexes = [
+            models.Index(fields=["state", "due_at"], name="run_due"),
+            # A handful among all runs there ever were: the sweep looks for them every second.
+            models.Index(
+                fields=["rollout"],
+                condition=Q(direction=RunDirection.REVERT) & ~Q(state=RunState.SUCCEEDED),
+                name="run_not_put_back",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"run {self.pk}"
