@@ -30,9 +30,9 @@ SHARD = 50
 # Shards are begun so far apart, each at its own time of the interval and all of them well before the next: whoever asks
 # for a page, or waits for a rollout, shares the machine with one or two of them and not with a thousand servers.
 APART_S, SPREAD = 0.35, 0.7
-# While so many runs wait for a worker, a server is looked at every second time only: looking at a thousand takes a
-# third of what two cores do, and a rollback of a thousand servers needs it more.
-MANY_WAIT, SELDOM = 100, 1.5
+# While so many runs wait for a worker, a server is looked at every second time only, and what can wait waits: looking
+# at a thousand takes a third of what two cores do, and a rollback of a thousand servers needs it more.
+MANY_WAIT, SELDOM, AT_LEISURE = 100, 1.5, frozenset({"conch.measure_memory"})
 MOST_AT_ONCE = 64
 WARM_TIMEOUT_S = 10.0
 MOST_SAMPLES = 5
@@ -41,12 +41,16 @@ MOST_SAMPLES = 5
 def observe_fleet(now: datetime) -> None:
     """One message per shard of servers, whatever the size of the fleet, one after another."""
     every_s = float(settings.CONCH["observe_every_s"])
-    is_behind = len(deployments.due_runs(now)) >= MANY_WAIT
-    ids = fleet.servers_to_look_at(now=now, unseen_for=timedelta(seconds=SELDOM * every_s if is_behind else 0))
+    unseen_s = SELDOM * every_s if _is_behind(now) else 0
+    ids = fleet.servers_to_look_at(now=now, unseen_for=timedelta(seconds=unseen_s))
     shards = [ids[start : start + SHARD] for start in range(0, len(ids), SHARD)]
     apart_s = min(APART_S, SPREAD * every_s / max(1, len(shards)))
     for position, shard in enumerate(shards):
         wake("conch.observe_servers", after_s=position * apart_s, server_ids=shard)
+
+
+def _is_behind(now: datetime) -> bool:
+    return deployments.waiting_runs(now) >= MANY_WAIT
 
 
 def observe_servers(server_ids: list[int], now: datetime) -> None:
@@ -72,7 +76,10 @@ DUE: tuple[tuple[str, str, Callable[[datetime], Iterable[Any]]], ...] = (
 
 def sweep(now: datetime) -> None:
     """Wake what is due and nobody holds: a lost message or a killed worker costs time, never the work."""
+    waits = AT_LEISURE if _is_behind(now) else frozenset()
     for task, name, due in DUE:
+        if task in waits:
+            continue
         for key in due(now):
             wake(task, **{name: key})
     for placement in deployments.expired_standbys(now):

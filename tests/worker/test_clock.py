@@ -26,6 +26,19 @@ from tests.fixtures.world import World
 from worker import clock, parts
 
 
+def runs_that_wait(number: int) -> FleetRows:
+    """A rollout of which so many runs are due and held by nobody."""
+    rows = FleetRows()
+    rows.environment("prod")
+    rows.model("digits")
+    rows.version("digits", 1)
+    rows.placed("digits", "prod", None)
+    for position in range(number):
+        rows.server(f"waiting-{position}", "prod")
+    rows.rollout("digits", "prod", None, 1, state="running").runs.update(state="running", due_at=timezone.now())
+    return rows
+
+
 def test_a_warm_up_that_failed_says_why_for_each_server(transactional_db: None) -> None:
     rows = FleetRows()
     rows.environment("prod")
@@ -71,15 +84,7 @@ def test_servers_are_looked_at_every_second_time_while_many_runs_wait_for_a_work
     transactional_db: None, settings: Settings, waiting: int, looked_at: list[str]
 ) -> None:
     settings.CONCH = {**settings.CONCH, "observe_every_s": 10}
-    rows, now = FleetRows(), timezone.now()
-    rows.environment("prod")
-    rows.model("digits")
-    rows.version("digits", 1)
-    rows.placed("digits", "prod", None)
-    for number in range(waiting):
-        rows.server(f"gone-{number}", "prod")
-    rollout = rows.rollout("digits", "prod", None, 1, state="running")
-    rollout.runs.update(state="running", due_at=now)
+    rows, now = runs_that_wait(waiting), timezone.now()
     Server.objects.update(state="retired")
     for name in ("seen-9s", "seen-16s", "seen-never"):
         rows.server(name, "prod")
@@ -93,6 +98,20 @@ def test_servers_are_looked_at_every_second_time_while_many_runs_wait_for_a_work
 
     (asked,) = (asked["server_ids"] for *_, asked in sent)
     assert asked == [rows.servers[name].pk for name in looked_at]
+
+
+@pytest.mark.parametrize(("waiting", "woken"), [(99, ["conch.measure_memory"]), (100, [])])
+def test_memory_is_read_once_fewer_runs_wait_for_a_worker(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, waiting: int, woken: list[str]
+) -> None:
+    runs_that_wait(waiting)
+    monkeypatch.setattr(clock, "DUE", (("conch.measure_memory", "reading_id", lambda _: [7]),))
+
+    with transaction.atomic():
+        clock.sweep(timezone.now())
+        sent = [cast("partial[None]", entry[1]).args[0] for entry in connection.run_on_commit]
+
+    assert sent == woken
 
 
 @pytest.mark.live

@@ -78,6 +78,7 @@ from apps.deployments.selectors.rollouts import (
     run_counts,
     runs_of,
     state_of,
+    waiting_runs,
     with_progress,
     with_way_back,
 )
@@ -200,6 +201,7 @@ __all__ = [
     "told_drift",
     "trial_has_ended",
     "trials",
+    "waiting_runs",
     "wanted_in",
     "with_last_judgement",
     "with_policies",

@@ -172,8 +172,16 @@ def due_rollouts(now: datetime) -> list[int]:
 
 def due_runs(now: datetime) -> list[int]:
     """Running runs that are due and that no worker holds."""
-    due = Run.objects.filter(is_due("due_at", now), is_free(now), state=RunState.RUNNING)
-    return list(due.values_list("pk", flat=True))
+    return list(_due(now).values_list("pk", flat=True))
+
+
+def waiting_runs(now: datetime) -> int:
+    """How many there are of those."""
+    return _due(now).count()
+
+
+def _due(now: datetime) -> QuerySet[Run]:
+    return Run.objects.filter(is_due("due_at", now), is_free(now), state=RunState.RUNNING)
 
 
 def expired_standbys(now: datetime) -> list[Placement]:
