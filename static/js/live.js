@@ -4,6 +4,7 @@
 (() => {
   const LOOK_MS = 100;
   const SHARE = 4; /* no part keeps the server busy for more of the time than one in so many */
+  const REST_MS = 5000; /* and none is left alone for longer than so after one slow answer */
   const asked = new WeakMap();
   const took = new Map();
   const failures = new Map();
@@ -13,7 +14,8 @@
     if (document.hidden) return;
     for (const element of document.querySelectorAll("[data-live]")) {
       const patience = Number(element.dataset.everyS) * 1000 * Math.min(8, 2 ** (failures.get(element.id) || 0));
-      const every = Math.max(patience, SHARE * (took.get(element.id) || 0));
+      const answer_ms = took.get(element.id) || 0;
+      const every = Math.max(patience, Math.min(SHARE * answer_ms, answer_ms + REST_MS));
       const last = asked.get(element);
       if (last === undefined) asked.set(element, now);
       else if (now - last >= every && !isBusy(element)) {

@@ -14,6 +14,7 @@
   const FIELDS = ["number", "version_directory", "git_commit", "notes"];
   const PACE_MS = 20000;
   let running = null;
+  let isCancelled = false;
 
   const size = (bytes) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -105,11 +106,13 @@
 
   async function send(file) {
     clear();
+    isCancelled = false;
     panel.hidden = false;
     words.textContent = "Beginning";
     for (const button of buttons) button.disabled = true;
     try {
       const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
+      if (isCancelled) return;
       for (const name of FIELDS) metadata[name] = form.elements[name].value;
       running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
       const number = await running.run();
@@ -143,6 +146,7 @@
   }
 
   panel.querySelector("[data-cancel]").addEventListener("click", async () => {
+    isCancelled = true;
     await running?.cancel();
     stop("Upload cancelled.", "Nothing was kept.");
   });

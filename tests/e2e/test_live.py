@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from apps.deployments.models import Rollout
 from tests.factories.fleet_extremes import break_things
@@ -102,6 +102,22 @@ def test_a_step_is_seen_within_moments_without_a_reload_and_the_menu_stays_open(
     expect(page.locator("#live-rollout .facts .chip").first).to_have_text("done", timeout=SOON_MS)
     assert page.evaluate("window.isTheSamePage")
     expect(page.locator(".who .menu")).to_be_visible()
+
+
+def test_a_part_that_was_answered_late_once_is_soon_asked_for_again(page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/*part=rollout*", hold, times=1)
+    page.wait_for_timeout(6_000)
+    with page.expect_response("**/*part=rollout*"):
+        held[0].continue_()
+
+    Rollout.objects.filter(state="running").update(state="succeeded", finished_at=timezone.now())
+
+    expect(page.locator("#live-rollout .facts .chip").first).to_have_text("done", timeout=SOON_MS)
 
 
 def test_the_search_is_walked_with_the_arrows(page: Page) -> None:

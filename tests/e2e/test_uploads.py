@@ -152,6 +152,28 @@ def test_a_cancelled_upload_leaves_nothing(rows: FleetRows, opened: Callable[...
     assert Upload.objects.count() == 0
 
 
+def test_what_is_cancelled_before_its_first_byte_is_not_sent(
+    rows: FleetRows, opened: Callable[..., Page], content: bytes
+) -> None:
+    page = opened("/models/digits/upload/")
+    page.evaluate(
+        """() => { crypto.subtle.digest = () => new Promise((done) => {
+            window.digested = () => done(new ArrayBuffer(32));
+        }); }"""
+    )
+    drop(page, content)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.wait_for_function("() => window.digested")
+
+    page.get_by_role("button", name="Cancel the upload").click()
+    page.evaluate("() => window.digested()")
+    page.wait_for_timeout(1_000)
+
+    expect(page.get_by_role("alert")).to_contain_text("Upload cancelled.")
+    expect(page).to_have_url(re.compile("/upload/$"))
+    assert Upload.objects.count() == 0
+
+
 def test_an_error_stands_beside_its_field_and_takes_the_focus(
     rows: FleetRows, opened: Callable[..., Page], content: bytes
 ) -> None:

@@ -78,7 +78,7 @@ def test_a_large_fleet_is_observed_in_shards_one_after_another(
 
 
 @pytest.mark.parametrize(
-    ("waiting", "looked_at"), [(99, ["seen-9s", "seen-16s", "seen-never"]), (100, ["seen-16s", "seen-never"])]
+    ("waiting", "looked_at"), [(99, ["seen-9s", "seen-12s", "seen-never"]), (100, ["seen-12s", "seen-never"])]
 )
 def test_servers_are_looked_at_every_second_time_while_many_runs_wait_for_a_worker(
     transactional_db: None, settings: Settings, waiting: int, looked_at: list[str]
@@ -86,10 +86,10 @@ def test_servers_are_looked_at_every_second_time_while_many_runs_wait_for_a_work
     settings.CONCH = {**settings.CONCH, "observe_every_s": 10}
     rows, now = runs_that_wait(waiting), timezone.now()
     Server.objects.update(state="retired")
-    for name in ("seen-9s", "seen-16s", "seen-never"):
+    for name in ("seen-9s", "seen-12s", "seen-never"):
         rows.server(name, "prod")
     Observation.objects.filter(server__name="seen-9s").update(at=now - timedelta(seconds=9))
-    Observation.objects.filter(server__name="seen-16s").update(at=now - timedelta(seconds=16))
+    Observation.objects.filter(server__name="seen-12s").update(at=now - timedelta(seconds=12))
     Observation.objects.filter(server__name="seen-never").delete()
 
     with transaction.atomic():
