@@ -9,6 +9,8 @@ _LINE = re.compile(
     r"^(?P<at>[\d-]+ [\d:]+,\d+) .*Task (?P<task>conch\.\w+)\[[^]]+\] (?P<what>received|succeeded)", re.M
 )
 
+SHARD_IS_DONE = ("conch.observe_servers", "succeeded")
+
 
 def rounds_s(text: str) -> list[float]:
     """Seconds from each `observe_fleet` that came in to the end of the last shard it asked for.
@@ -20,15 +22,14 @@ def rounds_s(text: str) -> list[float]:
         at = datetime.strptime(line["at"], "%Y-%m-%d %H:%M:%S,%f")  # noqa: DTZ007 - only differences count
         if (line["task"], line["what"]) == ("conch.observe_fleet", "received"):
             found.append((at, None))
-        elif (line["task"], line["what"]) == ("conch.observe_servers", "succeeded") and found:
+        elif (line["task"], line["what"]) == SHARD_IS_DONE and found:
             found[-1] = (found[-1][0], at)
     return [(end - begin).total_seconds() for begin, end in found[1:-1] if end is not None]
 
 
 def shards(text: str) -> int:
     """How many shards of servers were looked at."""
-    done = ("conch.observe_servers", "succeeded")
-    return sum((line["task"], line["what"]) == done for line in _LINE.finditer(text))
+    return sum((line["task"], line["what"]) == SHARD_IS_DONE for line in _LINE.finditer(text))
 
 
 def cpu_s(pid: int) -> float:

@@ -22,8 +22,8 @@ window.conchRoom = (() => {
 
   /* What to fold of a board that is looked at for the first time: all of it, or what many servers do not give. */
   function expected(element) {
-    const charts = [...element.querySelectorAll(isSilent() ? "[data-chart]" : "[data-chart].is-optional")];
-    return { folded: charts.map((chart) => chart.dataset.chart), height: isSilent() ? REASON_PX : 0 };
+    const [which, height] = isSilent() ? ["[data-chart]", REASON_PX] : ["[data-chart].is-optional", 0];
+    return { folded: [...element.querySelectorAll(which)].map((chart) => chart.dataset.chart), height };
   }
 
   /* The place where the words about folded charts will stand. */

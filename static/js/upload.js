@@ -14,7 +14,6 @@
   const FIELDS = ["number", "version_directory", "git_commit", "notes"];
   const PACE_MS = 20000;
   let running = null;
-  let isCancelled = false;
 
   const size = (bytes) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -106,16 +105,15 @@
 
   async function send(file) {
     clear();
-    isCancelled = false;
     panel.hidden = false;
     words.textContent = "Beginning";
     for (const button of buttons) button.disabled = true;
     try {
-      const metadata = { model: form.dataset.model, filename: file.name, fingerprint: await fingerprint(file), sha256: await digest(file) };
-      if (isCancelled) return;
+      const metadata = { model: form.dataset.model, filename: file.name };
       for (const name of FIELDS) metadata[name] = form.elements[name].value;
-      running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
-      const number = await running.run();
+      const upload = running = new Upload(file, { url: form.dataset.uploadUrl, token: form.elements.csrfmiddlewaretoken.value, metadata, say: progress() });
+      Object.assign(metadata, { fingerprint: await fingerprint(file), sha256: await digest(file) });
+      const number = await upload.run();
       if (!number) return;
       running = null;
       location.assign(form.dataset.versionUrl.replace("/versions/0/", `/versions/${number}/`));
@@ -146,7 +144,6 @@
   }
 
   panel.querySelector("[data-cancel]").addEventListener("click", async () => {
-    isCancelled = true;
     await running?.cancel();
     stop("Upload cancelled.", "Nothing was kept.");
   });

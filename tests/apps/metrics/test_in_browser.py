@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, FloatRect, Locator, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -98,6 +98,16 @@ def traffic(asked: Asked) -> dict[str, Any]:
 
 def open_model(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/models/digits/")
+
+
+def open_plots(seen: Page, live_server: LiveServer) -> tuple[Locator, FloatRect]:
+    """The model's plots once they are drawn, and the first one's area under the pointer."""
+    open_model(seen, live_server)
+    plots = seen.locator(".chart .chart-plot:visible")
+    expect(plots.nth(1).locator(".scatterlayer .trace").first).to_be_visible()
+    area = plots.nth(0).locator(".nsewdrag").bounding_box()
+    assert area is not None
+    return plots, area
 
 
 @pytest.mark.usefixtures("model")
@@ -240,11 +250,7 @@ def test_zooming_one_chart_zooms_all_and_a_double_click_goes_back(
     seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
 ) -> None:
     scripted.answer = traffic
-    open_model(seen, live_server)
-    plots = seen.locator(".chart .chart-plot")
-    expect(plots.nth(1).locator(".scatterlayer .trace").first).to_be_visible()
-    area = plots.nth(0).locator(".nsewdrag").bounding_box()
-    assert area is not None
+    _, area = open_plots(seen, live_server)
     seen.evaluate(RANGES)
 
     seen.mouse.move(area["x"] + 40, area["y"] + 60)
@@ -262,11 +268,7 @@ def test_the_crosshair_of_one_chart_stands_at_the_same_moment_in_the_others(
     seen: Page, live_server: LiveServer, scripted: ScriptedPrometheus
 ) -> None:
     scripted.answer = traffic
-    open_model(seen, live_server)
-    plots = seen.locator(".chart .chart-plot:visible")
-    expect(plots.nth(1).locator(".scatterlayer .trace").first).to_be_visible()
-    area = plots.nth(0).locator(".nsewdrag").bounding_box()
-    assert area is not None
+    plots, area = open_plots(seen, live_server)
 
     seen.mouse.move(area["x"] + 120, area["y"] + 60)
     here, there = (plots.nth(at).locator(".hoverlayer") for at in (0, 1))
