@@ -19,6 +19,7 @@ NO_ANSWER = "nothing can be done until the server answers"
 SWITCHED_OFF = "self-healing is off in this environment: use Reconcile now"
 ITS_TURN = "other models of this server are being loaded first"
 UNDER_WAY = "it is loading"
+MEMBERS_FIRST = "its members come first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,18 @@ class Decision:
     next_at: datetime | None = None
 
 
-def decide(cases: Sequence[Case], *, under_way: Mapping[int, int], now: datetime) -> list[Decision]:
-    """Each case with its decision, in order. `under_way` counts the heals that each server has already."""
-    ill = {(case.server_id, case.model) for case in cases if case.kinds & HEALABLE}
+def decide(
+    cases: Sequence[Case],
+    *,
+    under_way: Mapping[int, int],
+    unsettled: Collection[tuple[int, str]] = (),
+    now: datetime,
+) -> list[Decision]:
+    """Each case with its decision, in order. `under_way` counts the heals that each server has already.
+
+    `unsettled` are models, by server, that are being healed or were not seen since: they may not be right yet.
+    """
+    ill = {(case.server_id, case.model) for case in cases if case.kinds & HEALABLE} | set(unsettled)
     taken = Counter(dict(under_way))
     decisions = []
     for case in sorted(cases, key=lambda one: (one.server_id, one.model)):
@@ -75,7 +85,7 @@ def _decide(case: Case, *, ill: Collection[tuple[int, str]], now: datetime) -> D
         return Decision(case, SWITCHED_OFF)
     missing = sorted(member for member in case.members if (case.server_id, member) in ill)
     if missing:
-        return Decision(case, f"its members come first: {', '.join(missing)}")
+        return Decision(case, f"{MEMBERS_FIRST}: {', '.join(missing)}")
     again_at = next_try_at(attempts=case.attempts, last_at=case.last_at)
     if again_at is not None and again_at > now and not case.is_asked:
         return Decision(case, f"it was tried {case.attempts} times of late", again_at)

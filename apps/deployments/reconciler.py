@@ -4,7 +4,7 @@ What to do is decided by the pure `drift` and `healing`; a pass that finds nothi
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from apps.deployments.selectors.ensembles import members_by_placement
 from apps.deployments.selectors.healing import Tries, self_healing, tries
 from apps.deployments.services.drift import keep_drift, note_decisions
 from apps.deployments.services.healing import heal
+from apps.deployments.states import RolloutKind
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
 from apps.fleet.models import Server
@@ -28,10 +29,19 @@ def reconcile(server_ids: Sequence[int], *, now: datetime) -> None:
     keep_drift(looks, now=now)
     tried, healing = tries(servers, now=now), self_healing(servers)
     cases = _with_members([case for found in looks for case in _cases(found, tried, healing)])
-    decisions = decide(cases, under_way=tried.under_way, now=now)
+    unsettled = {(found.server.pk, model) for found in looks for model in _unsettled(found)}
+    decisions = decide(cases, under_way=tried.under_way, unsettled=unsettled, now=now)
     note_decisions([*decisions, *(one for found in looks for one in _in_motion(found))])
     _begin(decisions, looks)
     fleet_services.settle_wishes(servers)
+
+
+def _unsettled(found: Look) -> Iterator[str]:
+    """The models that are being healed there, or about which nothing can be said since something has moved them."""
+    for model in found.placements.keys() - found.judged:
+        moving = found.moving.get(model)
+        if moving is None or moving.kind == RolloutKind.HEAL:
+            yield model
 
 
 def _cases(found: Look, tried: Tries, healing: Collection[int]) -> list[Case]:

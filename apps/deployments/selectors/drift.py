@@ -12,7 +12,7 @@ from apps.deployments import plan
 from apps.deployments.drift import BUSY, Desired, Difference, DriftKind, Seen, Sight, drift
 from apps.deployments.models import Drift, Placement, Rollout, Run
 from apps.deployments.selectors.placements import without_large
-from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN
+from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN, RolloutKind
 from apps.fleet.models import ObservedVersion, Server
 
 
@@ -46,7 +46,8 @@ def look(servers: Sequence[Server], *, now: datetime) -> list[Look]:
     moving, ended_at = _rollouts(servers)
     names = {model for placements in placed.values() for model in placements}
     seen = observed(names, servers)
-    wanted = {environment: _wanted(placements, moving, ended_at) for environment, placements in placed.items()}
+    healed = _healed(moving.values())
+    wanted = {home: _wanted(placements, moving, healed, ended_at) for home, placements in placed.items()}
     return [
         _look(server, placed[server.environment_id], seen[server.pk], wanted.get(server.environment_id, {}), now)
         for server in servers
@@ -135,20 +136,44 @@ def observed(models: Iterable[str], servers: Sequence[Server] | Sequence[int]) -
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What should be loaded of one model, for all servers of an environment; what is `moving` it, or did until then."""
+    """What should be loaded of one model, for all servers of an environment; what is `moving` it, or did until then.
+
+    A heal moves it on the servers it has runs on, which are `healed`; all else moves it everywhere.
+    """
 
     desired: Desired
     moving: Rollout | None
+    healed: Collection[int]
     ended_at: datetime | None
+
+    def moving_on(self, server: Server) -> Rollout | None:
+        """What is moving it there."""
+        is_elsewhere = self.moving is not None and self.moving.kind == RolloutKind.HEAL and server.pk not in self.healed
+        return None if is_elsewhere else self.moving
 
 
 def _wanted(
-    placements: Mapping[str, Placement], moving: Mapping[int, Rollout], ended_at: Mapping[int, datetime]
+    placements: Mapping[str, Placement],
+    moving: Mapping[int, Rollout],
+    healed: Mapping[int, set[int]],
+    ended_at: Mapping[int, datetime],
 ) -> Mapping[str, _Wanted]:
     return {
-        model: _Wanted(desired_of(placement), moving.get(placement.pk), ended_at.get(placement.pk))
+        model: _Wanted(
+            desired_of(placement), moving.get(placement.pk), healed.get(placement.pk, ()), ended_at.get(placement.pk)
+        )
         for model, placement in placements.items()
     }
+
+
+def _healed(moving: Iterable[Rollout]) -> Mapping[int, set[int]]:
+    """The servers that heals are about, by placement; no query where nothing is healed."""
+    found: dict[int, set[int]] = defaultdict(set)
+    heals = [rollout.pk for rollout in moving if rollout.kind == RolloutKind.HEAL]
+    runs = Run.objects.filter(rollout__in=heals).values_list("rollout__placement", "server") if heals else ()
+    for placement_id, server_id in runs:
+        found[placement_id].add(server_id)
+    return found
 
 
 def _look(
@@ -159,7 +184,7 @@ def _look(
     now: datetime,
 ) -> Look:
     observation, seen_at = getattr(server, "observation", None), _seen_at(server)
-    mine = {model: one.moving for model, one in wanted.items() if one.moving is not None}
+    mine = {model: rollout for model, one in wanted.items() if (rollout := one.moving_on(server)) is not None}
     if seen_at is None:
         reason = observation.reason if observation else ""
         silent = (Difference("", 0, DriftKind.UNREACHABLE, reason),) if observation else ()
@@ -167,7 +192,7 @@ def _look(
     settled = {
         model: one.desired
         for model, one in wanted.items()
-        if one.moving is None and (one.ended_at is None or one.ended_at < seen_at)
+        if model not in mine and (one.ended_at is None or one.ended_at < seen_at)
     }
     differences = drift(settled, seen, now=now)
     return Look(server, placements, tuple(differences), frozenset({"", *settled}), mine)

@@ -12,6 +12,7 @@ from apps.deployments.models import Placement, Rollout, Run
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.selectors.work import work
 from apps.deployments.services.history import keep_done
+from apps.deployments.services.waking import look_for_those_who_wait
 from apps.deployments.states import RolloutKind, RolloutState, RunDirection, RunState
 
 RETIRE_AGAIN_S = 300
@@ -83,3 +84,5 @@ def end(rollout: Rollout, state: RolloutState, now: datetime, *, error: dict[str
         seconds=round((now - rollout.created_at).total_seconds(), 3),
         error=error,
     )
+    if rollout.kind == RolloutKind.HEAL:
+        look_for_those_who_wait(rollout)

@@ -2,8 +2,11 @@
 
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from apps.common.dispatch import wake
-from apps.deployments.models import Rollout, Run
+from apps.deployments.healing import ITS_TURN, MEMBERS_FIRST
+from apps.deployments.models import Drift, Rollout, Run
 from apps.deployments.selectors.releases import BARRIER
 from apps.deployments.selectors.rollouts import due_runs
 from apps.deployments.states import RunDirection, RunState, StepState
@@ -11,6 +14,8 @@ from apps.deployments.states import RunDirection, RunState, StepState
 # A message that is not taken up for so long is taken for lost: at least, and for each run that waits like this one.
 LOST_AFTER = timedelta(seconds=2)
 TURN = timedelta(seconds=0.1)
+# Servers in one message, as in a round of observing.
+MOST_LOOKED_AT = 50
 
 
 def wake_run(run: Run, *, after_s: float = 0) -> None:
@@ -27,6 +32,15 @@ def wake_rollout(rollout_id: int, *, now: datetime, after_s: float = 0) -> None:
     """
     if Rollout.objects.filter(pk=rollout_id, is_woken=False).update(is_woken=True, due_at=now):
         wake("conch.advance_rollout", after_s=after_s, rollout_id=rollout_id)
+
+
+def look_for_those_who_wait(heal: Rollout) -> None:
+    """A heal has ended: where other models waited for it, their servers are looked at now."""
+    waits = Q(why_not=ITS_TURN) | Q(why_not__startswith=MEMBERS_FIRST)
+    servers = Drift.objects.filter(waits, server__runs__rollout=heal, ended_at=None).order_by("server_id")
+    ids = list(servers.values_list("server_id", flat=True).distinct())
+    for start in range(0, len(ids), MOST_LOOKED_AT):
+        wake("conch.observe_servers", server_ids=ids[start : start + MOST_LOOKED_AT])
 
 
 def wake_at_barrier(run: Run, *, now: datetime) -> None:

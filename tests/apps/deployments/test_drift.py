@@ -133,6 +133,14 @@ def test_members_come_before_the_ensemble_on_the_same_server() -> None:
     assert why_not(ensemble, case("core", "missing", server_id=2)) == ["", ""]
 
 
+def test_a_member_that_is_being_healed_is_waited_for_like_one_that_is_away() -> None:
+    ensemble = case("ens", "missing", members=("core",))
+
+    (decision,) = decide([ensemble], under_way={1: 1}, unsettled={(1, "core"), (2, "prep")}, now=NOW)
+
+    assert decision.why_not == "its members come first: core"
+
+
 def test_a_server_loads_a_few_models_at_a_time() -> None:
     many = [case(f"m{number}", "missing") for number in range(6)]
 

@@ -1,12 +1,15 @@
 """What ensembles demand of the models they are made of."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.utils import timezone
 
 from apps.common.actor import COMMAND
 from apps.deployments import services
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
+from apps.deployments.models import Rollout, Run
 from apps.deployments.selectors.ensembles import live_ensembles
 from apps.registry.models import Version
 from apps.serving import backends
@@ -104,3 +107,22 @@ def test_members_heal_before_their_ensemble(ensemble: FleetRows) -> None:
 
     kept = {row.model: row.why_not for row in ensemble.servers["prod-2"].drift.all()}
     assert kept == {"digits": "", "ens": "its members come first: digits"}
+
+
+def test_an_ensemble_waits_while_its_member_is_healed_and_until_that_was_seen(ensemble: FleetRows) -> None:
+    lose("prod-2")
+    look_again(ensemble)
+    heal = Rollout.objects.get()
+    told = ensemble.servers["prod-2"].drift.filter(model="ens")
+
+    look_again(ensemble)
+    meanwhile = told.get().why_not
+    Rollout.objects.update(state="failed", finished_at=timezone.now() + timedelta(seconds=1))
+    Run.objects.update(state="failed", finished_at=timezone.now())
+    look_again(ensemble)
+    unseen = told.get().why_not
+    ensemble.observed("prod-2", "digits", 1)
+    look_again(ensemble, at=timezone.now() + timedelta(seconds=5))
+
+    assert (meanwhile, unseen) == ("its members come first: digits", "its members come first: digits")
+    assert [one.placement.model.name for one in Rollout.objects.exclude(pk=heal.pk)] == ["ens"]

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.audit.models import Event
@@ -12,6 +13,7 @@ from apps.deployments.models import Drift, Placement, Rollout, Run
 from apps.deployments.plan import config_digest
 from apps.deployments.policy import Policy
 from apps.deployments.reconciler import reconcile
+from apps.deployments.services.healing import heal as begin_heal
 from apps.fleet import services as fleet
 from apps.fleet.errors import ServerNotActive
 from apps.fleet.models import Observation, ObservedVersion, Server
@@ -120,6 +122,77 @@ def test_a_heal_gives_way_to_a_person(rows: FleetRows) -> None:
     assert (heal.state, heal.error["code"]) == ("failed", "superseded")
     assert [run.state for run in heal.runs.all()] == ["cancelled"]
     assert promoted.runs.count() == 2
+
+
+def test_a_server_that_loses_it_while_another_is_healed_waits_for_nobody(rows: FleetRows) -> None:
+    lose("prod-1")
+    look_again(rows)
+    begun = Rollout.objects.get()
+
+    lose("prod-2")
+    look_again(rows)
+    look_again(rows)
+
+    assert kept("prod-2") == [("digits", 1, "missing")]
+    assert [(run.server.name, run.state) for run in begun.runs.order_by("position")] == [
+        ("prod-1", "running"),
+        ("prod-2", "running"),
+    ]
+    assert {tuple(run.recipe) for run in begun.runs.all()} == {("preflight", "load", "await_ready", "verify")}
+    assert Rollout.objects.get().plan["servers"] == ["prod-1", "prod-2"]
+    assert [event.detail["servers"] for event in Event.objects.filter(verb="heal_more")] == [["prod-2"]]
+
+
+def test_a_heal_that_another_server_has_joined_ends_with_the_last_of_them(rows: FleetRows) -> None:
+    lose("prod-1")
+    look_again(rows)
+    begun, first = Rollout.objects.get(), Run.objects.get()
+    lose("prod-2")
+    look_again(rows)
+
+    Run.objects.filter(pk=first.pk).update(state="succeeded", finished_at=timezone.now())
+    services.advance_rollout(begun.pk, now=timezone.now())
+    between = selectors.state_of(begun.pk)
+    for _ in range(2):
+        Run.objects.update(state="succeeded", finished_at=timezone.now())
+        services.advance_rollout(begun.pk, now=timezone.now())
+
+    assert begun.runs.filter(direction="forward", state="succeeded").count() == 2
+    assert (between, selectors.state_of(begun.pk)) == ("running", "succeeded")
+
+
+def test_whoever_waits_for_its_turn_is_looked_at_when_a_heal_ends(rows: FleetRows) -> None:
+    for number in range(5):
+        rows.model(f"m{number}")
+        rows.version(f"m{number}", 1)
+        rows.placed(f"m{number}", "prod", 1)
+    lose("prod-2")
+    look_again(rows)
+    waiting = set(Drift.objects.filter(why_not=healing.ITS_TURN).values_list("model", flat=True))
+    Run.objects.filter(state="running").update(state="succeeded", finished_at=timezone.now())
+    heals = list(Rollout.objects.order_by("pk"))
+
+    asked = [_servers_looked_at_when_it_ends(heal) for heal in heals]
+
+    assert len(waiting) == 2
+    assert asked == [[rows.servers["prod-2"].pk]] * 4
+
+
+def _servers_looked_at_when_it_ends(heal: Rollout) -> list[int]:
+    services.advance_rollout(heal.pk, now=timezone.now())
+    heal.runs.filter(direction="settle").update(state="succeeded", finished_at=timezone.now())
+    with transaction.atomic():
+        services.advance_rollout(heal.pk, now=timezone.now())
+        sent = [send.args for _, send, *_ in connection.run_on_commit]
+    return [server for task, *_, named in sent if task == "conch.observe_servers" for server in named["server_ids"]]
+
+
+def test_no_server_joins_what_is_no_heal(rows: FleetRows) -> None:
+    seen = selectors.get_placement("prod", "digits")
+    rollback = rows.rollout("digits", "prod", 2, 1, kind="rollback", state="running")
+
+    assert begin_heal(seen, [rows.servers["prod-2"]], reason="missing") is None
+    assert rollback.runs.count() == Run.objects.count()
 
 
 def test_nothing_is_judged_while_a_rollout_moves_the_model_or_before_it_was_seen_after(rows: FleetRows) -> None:
