@@ -6,10 +6,10 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from apps.console.door import Part, live_page, unwell
+from apps.console.door import Part, live_page, page, unwell
 from apps.console.ranges import board
 from apps.console.shown import rollouts as shown_rollouts
-from apps.console.shown.gates import gate_lines
+from apps.console.shown.gates import gate_lines, judgement_lines
 from apps.console.shown.state import KINDS, ROLLOUT
 from apps.deployments import selectors as deployments
 from apps.fleet import selectors as fleet
@@ -71,6 +71,20 @@ def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
         section="rollouts",
         rows=rows,
         board=board(Page.ROLLOUT, request, rollout=str(rollout_id), **_about(found)),
+    )
+
+
+def judgements(request: HttpRequest, rollout_id: int) -> HttpResponse:
+    """Every look at a rollout's gates, newest first: what was asked, what came, what it was held against."""
+    found = deployments.get_rollout(rollout_id)
+    rows = Paginator(deployments.judgements_of(rollout_id), ROWS).get_page(request.GET.get("page"))
+    return page(
+        request,
+        "deployments/judgement_list.html",
+        section="rollouts",
+        line=shown_rollouts.line(found),
+        rows=rows,
+        looks=judgement_lines(deployments.rollout_policy(found), rows),
     )
 
 

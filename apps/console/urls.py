@@ -101,6 +101,7 @@ urlpatterns = [
     page("retention/", retention.retention, "retention"),
     page("rollouts/", deployments.rollouts, "rollouts"),
     page("rollouts/<int:rollout_id>/", deployments.rollout, "rollout"),
+    page("rollouts/<int:rollout_id>/judgements/", deployments.judgements, "judgements"),
     page("rollouts/<int:rollout_id>/abort/", change_live.abort, "abort"),
     page("rollouts/<int:rollout_id>/pause/", controls.pause, "pause"),
     page("rollouts/<int:rollout_id>/resume/", controls.resume, "resume"),

@@ -31,6 +31,7 @@ def test_axe_finds_nothing_and_nothing_hangs_over(
         f"/rollouts/{moving.pk}/",
         f"/rollouts/{moving.pk - 1}/",
         f"/rollouts/{large.pk}/",
+        f"/rollouts/{moving.pk}/judgements/",
         f"/rollouts/{moving.pk}/abort/",
         f"/rollouts/{moving.pk}/pause/",
         f"/rollouts/{moving.pk}/skip-gate/",

@@ -1,6 +1,6 @@
 """Gates as people see them: the value, what it is held against, and what was asked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GateLine:
-    """One gate of a rollout with its newest judgement."""
+    """One gate of a rollout with one of its judgements, mostly the newest."""
 
     name: str
     sentence: str
     chip: Chip
     value: str = "–"
     limit: str = "–"
+    baseline: str = "–"
     unit: str = ""
     samples: str = "–"
     at: datetime | None = None
+    wave: int = 0
     message: str = ""
     queries: tuple[str, ...] = ()
     is_skipped: bool = False
@@ -41,6 +43,12 @@ def gate_lines(rollout: "Rollout", policy: Policy, judgements: Mapping[str, "Jud
         _line(gate, judgements.get(gate.name), rollout.skipped_gates.get(gate.name), unjudged=unjudged)
         for gate in policy.gates
     )
+
+
+def judgement_lines(policy: Policy, judgements: Iterable["Judgement"]) -> tuple[GateLine, ...]:
+    """Judgements of a rollout under its policy, each as a line of its own."""
+    gates = {gate.name: gate for gate in policy.gates}
+    return tuple(_line(gates[one.gate], one, None, unjudged="") for one in judgements if one.gate in gates)
 
 
 def gate_words(judgement: "Judgement | None") -> str:
@@ -65,9 +73,11 @@ def _line(gate: Gate, judged: "Judgement | None", skipped: Mapping[str, str] | N
         chip=chip(VERDICT, verdict),
         value=_number(judged.value, scale),
         limit=_number(judged.threshold, scale),
+        baseline=_number(judged.baseline, scale),
         unit=unit,
         samples=_samples(judged),
         at=judged.at,
+        wave=judged.wave + 1,
         message=why or judged.message,
         queries=tuple(judged.queries),
         is_skipped=bool(skipped),

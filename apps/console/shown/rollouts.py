@@ -95,6 +95,7 @@ class Detail:
     problem: Problem | None
     plan: tuple[str, ...]
     restored: str
+    approved: str
     turned: str
     gates: tuple[GateLine, ...]
     controls: tuple[Control, ...]
@@ -196,6 +197,7 @@ def detail(
         problem=problem(rollout.error),
         plan=tuple(planned(rollout.plan, rollout.kind)),
         restored=_restored(rollout),
+        approved=f"approved by {rollout.approved_by}" if rollout.approved_by else "",
         turned=_turned(rollout),
         gates=gates,
         controls=controls(rollout, gates, has_failed=has_failed) if is_moving else (),

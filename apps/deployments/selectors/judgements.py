@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from apps.common.due import furthest, is_due
@@ -55,15 +55,9 @@ def gate_failure(rollout: Rollout) -> GateFailed:
 
 
 def latest_judgements(rollout: Rollout) -> Mapping[str, Judgement]:
-    """The newest of each gate, in one query."""
-    newest: dict[str, Judgement] = {}
-    for one in judgements_of(rollout.pk)[:_RECENT]:
-        newest.setdefault(one.gate, one)
-    return newest
-
-
-# At most 20 gates, each judged in turn: the newest of each is among so many.
-_RECENT = 200
+    """The newest of each gate, however seldom it is judged; in one query."""
+    of_gate = Judgement.objects.filter(rollout=rollout).order_by().values("gate").annotate(newest=Max("pk"))
+    return {one.gate: one for one in Judgement.objects.filter(pk__in=of_gate.values("newest"))}
 
 
 def due_judgements(now: datetime) -> list[int]:

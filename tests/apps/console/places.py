@@ -79,6 +79,7 @@ OTHERS = frozenset(
         "promises",
         "advice",
         "rollout",
+        "judgements",
         "abort",
         "lift_ban",
         "release",

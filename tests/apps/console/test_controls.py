@@ -1,5 +1,7 @@
 """A rollout's page in waves: where it stands, its gates, its buttons."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -90,6 +92,41 @@ def test_a_gate_shows_its_value_its_limit_and_what_was_asked(moving: Rollout, vi
     assert "512, 40 synthetic" in page
     assert "max by (version) (something)" in page
     assert "wave 1/2, p99 181 (gate 60.0)" in fleet
+
+
+def test_every_look_at_the_gates_is_shown_with_what_was_asked(moving: Rollout, viewer: Client) -> None:
+    where, now = in_waves(moving), timezone.now()
+    for age, verdict, value in ((20, "inconclusive", None), (10, "pass", 41.5), (0, "fail", 181.2)):
+        Judgement.objects.create(
+            rollout=moving,
+            gate="p99",
+            wave=0,
+            at=now - timedelta(seconds=age),
+            verdict=verdict,
+            value=value,
+            threshold=60,
+            baseline=50,
+            queries=[f"asked {age} s ago"],
+        )
+
+    page = viewer.get(f"{where}judgements/").content.decode()
+
+    assert f'href="{where}judgements/"' in viewer.get(where).content.decode()
+    assert page.index("asked 0 s ago") < page.index("asked 10 s ago") < page.index("asked 20 s ago")
+    assert page.count('<td class="right number">60.0</td><td class="right number">50.0</td>') == 3
+    assert all(words in page for words in ("181", "41.5", "no data"))
+
+
+def test_a_rollout_that_nobody_has_judged_says_when_that_begins(moving: Rollout, viewer: Client) -> None:
+    page = viewer.get(f"{in_waves(moving)}judgements/").content.decode()
+
+    assert "once the first server has the new version" in page
+
+
+def test_who_approved_a_rollout_is_told(moving: Rollout, viewer: Client) -> None:
+    where = in_waves(moving, approved_by="bob")
+
+    assert "approved by bob" in viewer.get(where).content.decode()
 
 
 def test_pressing_a_button_does_it(moving: Rollout, operator: Client) -> None:

@@ -196,6 +196,21 @@ def test_a_gate_that_fails_while_paused_still_rolls_back(
     assert look(rollout, now) == "reverting"
 
 
+def test_the_newest_look_at_a_gate_is_known_however_often_the_others_are_judged(rows: FleetRows, now: datetime) -> None:
+    rollout = baking(rows, now=now)
+    told = {"rollout": rollout, "wave": 0, "value": 1.0}
+    Judgement.objects.create(gate="seldom", verdict="fail", at=now, **told)
+    Judgement.objects.create(gate="seldom", verdict="pass", at=now, **told)
+    Judgement.objects.bulk_create(
+        Judgement(gate="often", verdict="pass", at=now + timedelta(seconds=second), **told) for second in range(300)
+    )
+
+    newest = selectors.latest_judgements(rollout)
+
+    assert {gate: one.verdict for gate, one in newest.items()} == {"seldom": "pass", "often": "pass"}
+    assert newest["often"].at == now + timedelta(seconds=299)
+
+
 def test_a_message_delivered_twice_judges_once(rows: FleetRows, prometheus: ScriptedPrometheus, now: datetime) -> None:
     says(prometheus, p99_ms=41)
     rollout = baking(rows, now=now)
