@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from apps.audit.models import Event
 
@@ -14,12 +15,16 @@ def events(
     subject: str = "",
     environment: str = "",
     model: str = "",
+    text: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Event]:
-    """Events that match every given filter, newest first."""
+    """Events that match every given filter, newest first; `text` may stand in why, or in what was told with it."""
     wanted = {"actor": actor, "verb": verb, "subject": subject, "environment": environment, "model": model}
     found = Event.objects.filter(**{name: value for name, value in wanted.items() if value})
+    if text:
+        told = found.annotate(told=Cast("detail", TextField()))
+        found = told.filter(Q(reason__icontains=text) | Q(told__icontains=text))
     if since:
         found = found.filter(at__gte=since)
     if until:

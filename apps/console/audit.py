@@ -36,16 +36,33 @@ COLUMNS = (
 )
 # Events that no verb of a person stands for.
 BY_ITSELF = (
+    "abort_release",
+    "approve_release",
     "ban_version",
     "begin_release",
     "capture_failed",
     "capture_golden",
     "choose_version",
     "discard_upload",
+    "discard_version",
+    "drift_began",
+    "drift_ended",
+    "ensemble_broken",
     "go_on_unjudged",
+    "heal",
+    "heal_more",
+    "leave_out",
+    "neighbours_hurt",
     "part_unwell",
     "part_well",
+    "pause_release",
     "remove_version_bytes",
+    "resume_release",
+    "retire_standby",
+    "roll_back_release",
+    "rollout_failed",
+    "rollout_rolled_back",
+    "rollout_succeeded",
     "run_rerouted",
     "server_active",
     "server_back",
@@ -53,10 +70,12 @@ BY_ITSELF = (
     "server_restarted",
     "server_unreachable",
     "uncordon_server",
+    "version_choosing",
     "version_fetched",
+    "version_ready",
     "version_rejected",
 )
-FILTERS = ("actor", "verb", "subject", "environment", "model")
+FILTERS = ("actor", "verb", "subject", "environment", "model", "text")
 
 
 def events(request: HttpRequest) -> HttpResponse:
@@ -70,13 +89,13 @@ def events(request: HttpRequest) -> HttpResponse:
         section="audit",
         rows=rows,
         asked=request.GET,
-        verbs=_verbs(request.GET.get("verb", "")),
+        verbs=verbs_to_choose(request.GET.get("verb", "")),
         environments=[one.name for one in fleet.environments()],
         query=query.urlencode(),
     )
 
 
-def _verbs(asked: str) -> list[str]:
+def verbs_to_choose(asked: str = "") -> list[str]:
     """What can be chosen: what people do, what Conch does by itself, and whatever the address asks for."""
     return sorted({*VERBS, *BY_ITSELF, *filter(None, [asked.strip()])} - LOOKING)
 

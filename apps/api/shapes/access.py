@@ -118,5 +118,8 @@ class EventFilter(Shape):
     subject = serializers.CharField(required=False, default="", allow_blank=True)
     environment = serializers.CharField(required=False, default="", allow_blank=True)
     model = serializers.CharField(required=False, default="", allow_blank=True)
+    text = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Stands in the reason, or in a server's own words."
+    )
     since = serializers.DateTimeField(required=False, default=None)
     until = serializers.DateTimeField(required=False, default=None)

@@ -1,18 +1,33 @@
 """The audit page and its export."""
 
+import ast
 import csv
 import io
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.test import Client
 
 from apps.audit.models import Event
+from apps.console.audit import verbs_to_choose
 from apps.console.shown.links import subject_address
+from apps.deployments.services.beginning import VERBS
+from apps.deployments.states import ACTIVE_ROLLOUT, RolloutState
+from tests.docs.documents import ROOT
+
+# What keeps an event, and what hands one on to it.
+RECORDING = ("record", "_record", "_tell", "_turned", "record_release", "tell_once")
 
 
 def event(
-    verb: str, *, at: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC), reason: str = "", actor: str = "alice"
+    verb: str,
+    *,
+    at: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC),
+    reason: str = "",
+    actor: str = "alice",
+    **detail: object,
 ) -> Event:
     """One event."""
     return Event.objects.create(
@@ -24,6 +39,7 @@ def event(
         subject_kind="server",
         subject="t4",
         reason=reason,
+        detail=detail,
     )
 
 
@@ -41,6 +57,18 @@ def test_events_are_filtered_by_who_and_what(viewer: Client) -> None:
 
     assert "second reason" in page
     assert "first reason" not in page
+
+
+def test_an_event_is_found_by_what_a_server_said(viewer: Client) -> None:
+    said = {"error": {"reason": 'ValueError: weights "w.bin" missing\nsecond line'}}
+    event("rollout_failed", reason="prod-1: digits 2 did not come up", **said)
+    event("promote", reason="the weights are new")
+
+    by_words, by_reason = (rows_of(viewer, f"text={words}") for words in ("valueerror: WEIGHTS", "did not come up"))
+
+    assert [row["verb"] for row in by_words] == ["rollout_failed"]
+    assert [row["verb"] for row in by_reason] == ["rollout_failed"]
+    assert "digits 2 did not come up" in viewer.get("/audit/?text=valueerror").content.decode()
 
 
 def test_the_last_day_is_whole(viewer: Client) -> None:
@@ -96,6 +124,39 @@ def test_what_was_done_is_chosen_from_what_there_is(viewer: Client) -> None:
 
     assert '<option value="roll_back" selected>roll back</option>' in page
     assert '<option value="server_restarted">' in page
+
+
+def test_whatever_is_written_down_can_be_chosen() -> None:
+    written = {verb for path in _sources() for verb in _written(path)}
+
+    assert {"approve", "heal_more", "drift_began", "neighbours_hurt"} <= written
+    assert {verb for verb in written if verb not in verbs_to_choose()} == set()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        *VERBS.values(),
+        *(f"rollout_{state}" for state in RolloutState if state not in ACTIVE_ROLLOUT),
+        *(f"version_{state}" for state in ("choosing", "ready", "rejected")),
+        *(f"{verb}_release" for verb in ("approve", "pause", "resume")),
+    ],
+)
+def test_what_is_written_with_a_state_can_be_chosen_too(verb: str) -> None:
+    assert verb in verbs_to_choose()
+
+
+def _sources() -> Iterator[Path]:
+    yield from (path for room in ("apps", "worker") for path in (ROOT / room).rglob("*.py"))
+
+
+def _written(path: Path) -> Iterator[str]:
+    """The verbs that stand in a file's calls of what records, also where one of two is chosen."""
+    for call in ast.walk(ast.parse(path.read_text())):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in RECORDING:
+            choices = [one for one in call.args if isinstance(one, ast.IfExp)]
+            given = [*call.args, *(one.body for one in choices), *(one.orelse for one in choices)]
+            yield from (one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 @pytest.mark.parametrize(
