@@ -1,5 +1,6 @@
 """Reading the audit."""
 
+import json
 from datetime import datetime
 
 from django.db.models import Q, QuerySet, TextField
@@ -23,8 +24,8 @@ def events(
     wanted = {"actor": actor, "verb": verb, "subject": subject, "environment": environment, "model": model}
     found = Event.objects.filter(**{name: value for name, value in wanted.items() if value})
     if text:
-        told = found.annotate(told=Cast("detail", TextField()))
-        found = told.filter(Q(reason__icontains=text) | Q(told__icontains=text))
+        told, kept = found.annotate(told=Cast("detail", TextField())), json.dumps(text, ensure_ascii=False)[1:-1]
+        found = told.filter(Q(reason__icontains=text) | Q(told__icontains=kept))
     if since:
         found = found.filter(at__gte=since)
     if until:

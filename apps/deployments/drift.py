@@ -98,6 +98,11 @@ def drift(desired: Mapping[str, Desired], observed: Seen, *, now: datetime | Non
     return list(told.values())
 
 
+def lacking(brought: Mapping[str, Desired], observed: Seen, *, now: datetime | None = None) -> list[Difference]:
+    """What one server lacks of what a rollout has brought it, while that moves others; what it has beside is spared."""
+    return [each for each in drift(brought, observed, now=now) if each.version in brought[each.owner].versions]
+
+
 def _of_model(model: str, wanted: Desired, seen: Mapping[int, Sight]) -> Iterator[Difference]:
     ready = {version for version, sight in seen.items() if sight.state == "READY"}
     extra = sorted(ready - wanted.versions)

@@ -10,16 +10,19 @@ from datetime import datetime
 
 from apps.deployments.drift import SERVING, Difference
 from apps.deployments.healing import Case, Decision, decide
-from apps.deployments.models import Placement
+from apps.deployments.models import Placement, Rollout
 from apps.deployments.selectors.drift import Look, look
 from apps.deployments.selectors.ensembles import members_by_placement
 from apps.deployments.selectors.healing import Tries, self_healing, tries
 from apps.deployments.services.drift import keep_drift, note_decisions
 from apps.deployments.services.healing import heal
-from apps.deployments.states import RolloutKind
+from apps.deployments.states import RolloutKind, RolloutState
 from apps.fleet import selectors as fleet
 from apps.fleet import services as fleet_services
 from apps.fleet.models import Server
+
+# A rollout that goes on once somebody says so, perhaps in days.
+STANDING = (RolloutState.UNAPPROVED, RolloutState.PAUSED)
 
 
 def reconcile(server_ids: Sequence[int], *, now: datetime) -> None:
@@ -71,7 +74,7 @@ def _case(found: Look, model: str, differences: list[Difference], tried: Tries, 
         model=model,
         kinds=frozenset(each.kind for each in differences),
         serves_active=active is not None and active not in astray,
-        refusal=_refusal(server, placement),
+        refusal=_refusal(server, placement, found.moving.get(model)),
         heals_itself=heals_itself,
         is_asked=server.reconcile_asked_at is not None,
         attempts=attempts,
@@ -84,16 +87,24 @@ def _in_motion(found: Look) -> list[Decision]:
     return [
         Decision(
             Case(found.server.pk, rollout.placement_id, model, frozenset(), serves_active=False),
-            f"{rollout} ({rollout.kind}) is moving it",
+            _moves(rollout),
         )
         for model, rollout in found.moving.items()
+        if model not in found.judged
     ]
 
 
-def _refusal(server: Server, placement: Placement | None) -> str:
+def _moves(rollout: Rollout) -> str:
+    """Who says what happens to it, and what of that is not plain: that it stands."""
+    return f"{rollout} ({rollout.kind}) is moving it" + f", and is {rollout.state}" * (rollout.state in STANDING)
+
+
+def _refusal(server: Server, placement: Placement | None, moving: Rollout | None) -> str:
     """Who says no, in words."""
     if server.cordoned_at:
         return f"{server.name} is cordoned"
+    if moving is not None:
+        return _moves(moving)
     if placement is not None and placement.held_at:
         return f"{placement} is held by {placement.held_by}: {placement.hold_reason}"
     return ""

@@ -8,7 +8,6 @@ from apps.deployments.selectors.drift import (
     Look,
     Told,
     changing_models,
-    desired_versions,
     drift_counts,
     kept_drift,
     look,
@@ -92,6 +91,7 @@ from apps.deployments.selectors.targets import (
     rollback_targets,
 )
 from apps.deployments.selectors.trials import get_trial, request_entries, servers_serving, trial_has_ended, trials
+from apps.deployments.selectors.wanted import desired_versions
 from apps.deployments.selectors.work import Candidate, Work, work, work_once_proven
 
 __all__ = [

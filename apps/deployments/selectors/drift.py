@@ -8,11 +8,10 @@ from datetime import datetime
 from django.db.models import Case, Count, F, Q, QuerySet, When
 
 from apps.common.names import SHADOW_SUFFIX, shadow_of
-from apps.deployments import plan
-from apps.deployments.drift import BUSY, Desired, Difference, DriftKind, Seen, Sight, drift
+from apps.deployments.drift import BUSY, Difference, DriftKind, Seen, Sight, drift, lacking
 from apps.deployments.models import Drift, Placement, Rollout, Run
-from apps.deployments.selectors.placements import without_large
-from apps.deployments.states import ACTIVE_ROLLOUT, ACTIVE_RUN, RolloutKind
+from apps.deployments.selectors.wanted import Wanted, wanted
+from apps.deployments.states import ACTIVE_RUN
 from apps.fleet.models import ObservedVersion, Server
 
 
@@ -20,8 +19,9 @@ from apps.fleet.models import ObservedVersion, Server
 class Look:
     """One server as it was last seen.
 
-    `judged` are the models about which something can be said: not those that a rollout is changing, or has changed
-    since the server was asked. The empty name stands for the server as a whole.
+    `judged` are the models about which something can be said: not those that a rollout is changing there, or has
+    changed since the server was asked. The empty name stands for the server as a whole. `moving` are the rollouts that
+    decide what happens to a model there, whether they have come to this server or not.
     """
 
     server: Server
@@ -42,30 +42,10 @@ class DriftCount:
 
 def look(servers: Sequence[Server], *, now: datetime) -> list[Look]:
     """These servers, which come with their observation, against what is desired there. A few queries for all."""
-    placed = _placed(servers)
-    moving, ended_at = _rollouts(servers)
-    names = {model for placements in placed.values() for model in placements}
-    seen = observed(names, servers)
-    healed = _healed(moving.values())
-    wanted = {home: _wanted(placements, moving, healed, ended_at) for home, placements in placed.items()}
-    return [
-        _look(server, placed[server.environment_id], seen[server.pk], wanted.get(server.environment_id, {}), now)
-        for server in servers
-    ]
-
-
-def desired_versions(placement: Placement | None) -> frozenset[int]:
-    """The versions that should be loaded for a placement."""
-    if placement is None:
-        return frozenset()
-    return frozenset(version.number for version in (placement.active, placement.standby) if version is not None)
-
-
-def desired_of(placement: Placement) -> Desired:
-    """What should be loaded of the model, and how long a load may take."""
-    active = placement.active.number if placement.active else None
-    under = plan.config_digest(placement.overlay.document if placement.overlay else {})
-    return Desired(desired_versions(placement), active, placement.model.load_deadline_s, under)
+    since = min((at for server in servers if (at := _seen_at(server)) is not None), default=None)
+    by_environment = wanted(servers, since=since)
+    seen = observed({model for models in by_environment.values() for model in models}, servers)
+    return [_look(server, by_environment.get(server.environment_id, {}), seen[server.pk], now) for server in servers]
 
 
 def server_drift(server: Server, *, now: datetime) -> list[Difference]:
@@ -134,94 +114,18 @@ def observed(models: Iterable[str], servers: Sequence[Server] | Sequence[int]) -
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What should be loaded of one model, for all servers of an environment; what is `moving` it, or did until then.
-
-    A heal moves it on the servers it has runs on, which are `healed`; all else moves it everywhere.
-    """
-
-    desired: Desired
-    moving: Rollout | None
-    healed: Collection[int]
-    ended_at: datetime | None
-
-    def moving_on(self, server: Server) -> Rollout | None:
-        """What is moving it there."""
-        is_elsewhere = self.moving is not None and self.moving.kind == RolloutKind.HEAL and server.pk not in self.healed
-        return None if is_elsewhere else self.moving
-
-
-def _wanted(
-    placements: Mapping[str, Placement],
-    moving: Mapping[int, Rollout],
-    healed: Mapping[int, set[int]],
-    ended_at: Mapping[int, datetime],
-) -> Mapping[str, _Wanted]:
-    return {
-        model: _Wanted(
-            desired_of(placement), moving.get(placement.pk), healed.get(placement.pk, ()), ended_at.get(placement.pk)
-        )
-        for model, placement in placements.items()
-    }
-
-
-def _healed(moving: Iterable[Rollout]) -> Mapping[int, set[int]]:
-    """The servers that heals are about, by placement; no query where nothing is healed."""
-    found: dict[int, set[int]] = defaultdict(set)
-    heals = [rollout.pk for rollout in moving if rollout.kind == RolloutKind.HEAL]
-    runs = Run.objects.filter(rollout__in=heals).values_list("rollout__placement", "server") if heals else ()
-    for placement_id, server_id in runs:
-        found[placement_id].add(server_id)
-    return found
-
-
-def _look(
-    server: Server,
-    placements: Mapping[str, Placement],
-    seen: Seen,
-    wanted: Mapping[str, _Wanted],
-    now: datetime,
-) -> Look:
+def _look(server: Server, models: Mapping[str, Wanted], seen: Seen, now: datetime) -> Look:
     observation, seen_at = getattr(server, "observation", None), _seen_at(server)
-    mine = {model: rollout for model, one in wanted.items() if (rollout := one.moving_on(server)) is not None}
+    placements = {model: one.placement for model, one in models.items()}
+    mine = {model: rollout for model, one in models.items() if (rollout := one.moving_on(server)) is not None}
     if seen_at is None:
         reason = observation.reason if observation else ""
         silent = (Difference("", 0, DriftKind.UNREACHABLE, reason),) if observation else ()
         return Look(server, placements, silent, frozenset({""}), mine)
-    settled = {
-        model: one.desired
-        for model, one in wanted.items()
-        if model not in mine and (one.ended_at is None or one.ended_at < seen_at)
-    }
-    differences = drift(settled, seen, now=now)
-    return Look(server, placements, tuple(differences), frozenset({"", *settled}), mine)
-
-
-def _placed(servers: Sequence[Server]) -> Mapping[int, dict[str, Placement]]:
-    """Placements by environment and model's name."""
-    found: dict[int, dict[str, Placement]] = defaultdict(dict)
-    rows = Placement.objects.filter(environment__in={server.environment_id for server in servers})
-    rows = rows.select_related("environment", "model", "overlay", "active", "standby")
-    rows = rows.defer(*without_large("active", "standby"))
-    for placement in rows:
-        found[placement.environment_id][placement.model.name] = placement
-    return found
-
-
-def _rollouts(servers: Sequence[Server]) -> tuple[dict[int, Rollout], dict[int, datetime]]:
-    """What is moving, and when what moved ended, by placement; of the past only what a server was not seen after."""
-    seen = [at for server in servers if (at := _seen_at(server)) is not None]
-    recent = Q(finished_at__gte=min(seen)) if seen else Q(pk=None)
-    rows = Rollout.objects.filter(placement__environment__in={server.environment_id for server in servers})
-    moving: dict[int, Rollout] = {}
-    ended_at: dict[int, datetime] = {}
-    for rollout in rows.filter(Q(state__in=ACTIVE_ROLLOUT) | recent).defer("plan", "error").order_by("pk"):
-        if rollout.finished_at is None:
-            moving[rollout.placement_id] = rollout
-        else:
-            ended_at[rollout.placement_id] = rollout.finished_at
-    return moving, ended_at
+    settled = {model: desired for model, one in models.items() if (desired := one.settled_on(server, seen_at=seen_at))}
+    brought = {model: desired for model, one in models.items() if (desired := one.brought_to(server, seen_at=seen_at))}
+    differences = [*drift(settled, seen, now=now), *lacking(brought, seen, now=now)]
+    return Look(server, placements, tuple(differences), frozenset({"", *settled, *brought}), mine)
 
 
 def _seen_at(server: Server) -> datetime | None:

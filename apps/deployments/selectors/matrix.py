@@ -8,11 +8,12 @@ from django.db.models import Case, Count, Max, Min, OuterRef, Q, QuerySet, Subqu
 from django.utils import timezone
 
 from apps.common.names import shadow_of
-from apps.deployments.drift import Desired, Difference, Seen, drift
+from apps.deployments.drift import Desired, Difference, Seen, drift, lacking
 from apps.deployments.models import Judgement, Placement, Rollout, Run
-from apps.deployments.selectors.drift import desired_of, observed
+from apps.deployments.selectors.drift import observed
 from apps.deployments.selectors.placements import without_large
 from apps.deployments.selectors.rollouts import with_progress
+from apps.deployments.selectors.wanted import desired_of
 from apps.deployments.states import ACTIVE_ROLLOUT, RunDirection, RunState
 from apps.fleet.models import Environment, ObservedVersion
 from apps.fleet.selectors import Glance
@@ -116,8 +117,7 @@ def _cell(server: Glance, model: Model, placement: Placement | None, known: _Kno
 def _lacking(model: Model, brought: int | None, seen: Seen) -> tuple[Difference, ...]:
     """What a server lacks of what a rollout that still moves has brought it; what it keeps beside is that rollout's."""
     wanted = Desired(frozenset() if brought is None else frozenset({brought}), brought, model.load_deadline_s)
-    found = drift({model.name: wanted}, seen, now=timezone.now())
-    return tuple(one for one in found if one.version == brought)
+    return tuple(lacking({model.name: wanted}, seen, now=timezone.now()))
 
 
 def _plainly_right(

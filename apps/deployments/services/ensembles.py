@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 from apps.deployments.errors import MembersMissing, NeededByEnsemble
 from apps.deployments.models import Placement
-from apps.deployments.selectors.drift import desired_versions
 from apps.deployments.selectors.ensembles import ensembles_on, members_of, stopped_by
 from apps.deployments.selectors.placements import placements
+from apps.deployments.selectors.wanted import desired_versions
 from apps.registry.models import Version
 
 ENSEMBLE = "ensemble"

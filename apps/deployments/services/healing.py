@@ -47,7 +47,7 @@ def _join(placement: Placement, servers: Sequence[Server], *, reason: str) -> Ro
         return None
     now, position = timezone.now(), rollout.runs.count()
     busy = Run.objects.filter(server__in=servers, model=placement.model_id, state__in=ACTIVE_RUN)
-    there = {*rollout.runs.values_list("server", flat=True), *busy.values_list("server", flat=True)}
+    there = set(busy.values_list("server", flat=True))
     runs = make_runs(
         Run(
             rollout=rollout,
@@ -67,7 +67,7 @@ def _join(placement: Placement, servers: Sequence[Server], *, reason: str) -> Ro
 
 def _tell(rollout: Rollout, placement: Placement, runs: Sequence[Run], *, reason: str) -> None:
     names = [run.server.name for run in runs]
-    every = [*rollout.plan["servers"], *names]
+    every = list(dict.fromkeys([*rollout.plan["servers"], *names]))
     Rollout.objects.filter(pk=rollout.pk).update(plan={**rollout.plan, "servers": every, "waves": [len(every)]})
     record(
         CLOCK,

@@ -60,11 +60,11 @@ def test_events_are_filtered_by_who_and_what(viewer: Client) -> None:
 
 
 def test_an_event_is_found_by_what_a_server_said(viewer: Client) -> None:
-    said = {"error": {"reason": 'ValueError: weights "w.bin" missing\nsecond line'}}
-    event("rollout_failed", reason="prod-1: digits 2 did not come up", **said)
+    said = {"reason": 'ValueError: weights "w.bin" missing\nsecond line'}
+    event("rollout_failed", reason="prod-1: digits 2 did not come up", error=said)
     event("promote", reason="the weights are new")
 
-    by_words, by_reason = (rows_of(viewer, f"text={words}") for words in ("valueerror: WEIGHTS", "did not come up"))
+    by_words, by_reason = (rows_of(viewer, f"text={words}") for words in ('WEIGHTS "w.bin"', "did not come up"))
 
     assert [row["verb"] for row in by_words] == ["rollout_failed"]
     assert [row["verb"] for row in by_reason] == ["rollout_failed"]

@@ -1,6 +1,7 @@
 """Observed is brought to desired: what differs is kept with since when, and what can be mended is begun."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -183,7 +184,7 @@ def _servers_looked_at_when_it_ends(heal: Rollout) -> list[int]:
     heal.runs.filter(direction="settle").update(state="succeeded", finished_at=timezone.now())
     with transaction.atomic():
         services.advance_rollout(heal.pk, now=timezone.now())
-        sent = [send.args for _, send, *_ in connection.run_on_commit]
+        sent = [send.args for _, send, *_ in connection.run_on_commit if isinstance(send, partial)]
     return [server for task, *_, named in sent if task == "conch.observe_servers" for server in named["server_ids"]]
 
 
@@ -195,8 +196,31 @@ def test_no_server_joins_what_is_no_heal(rows: FleetRows) -> None:
     assert rollback.runs.count() == Run.objects.count()
 
 
-def test_nothing_is_judged_while_a_rollout_moves_the_model_or_before_it_was_seen_after(rows: FleetRows) -> None:
+def test_a_server_that_loses_again_what_was_just_healed_joins_once_more(rows: FleetRows) -> None:
+    lose("prod-1")
+    lose("prod-2")
+    look_again(rows)
+    begun = Rollout.objects.get()
+    mended = begun.runs.filter(server__name="prod-2")
+    mended.update(state="succeeded", finished_at=timezone.now() + timedelta(seconds=1))
+
+    look_again(rows)
+    unseen = begun.runs.count()
+    look_again(rows, at=timezone.now() + timedelta(minutes=1))
+
+    assert unseen == 2
+    assert kept("prod-2") == [("digits", 1, "missing")]
+    assert list(begun.runs.order_by("pk").values_list("server__name", "state")) == [
+        ("prod-1", "running"),
+        ("prod-2", "succeeded"),
+        ("prod-2", "running"),
+    ]
+    assert Rollout.objects.get().plan["servers"] == ["prod-1", "prod-2"]
+
+
+def test_nothing_is_judged_where_a_rollout_is_at_work_or_before_it_was_seen_after(rows: FleetRows) -> None:
     rollout = services.promote(COMMAND, environment="prod", model="digits", version=2)
+    Run.objects.update(state="running", started_at=timezone.now())
     lose("prod-2")
     look_again(rows)
     moving = kept("prod-2")
@@ -209,6 +233,61 @@ def test_nothing_is_judged_while_a_rollout_moves_the_model_or_before_it_was_seen
 
     assert (moving, too_early) == ([], [])
     assert kept("prod-2") == [("digits", 1, "missing")]
+
+
+@pytest.mark.parametrize(
+    ("state", "why_not"),
+    [
+        ("unapproved", "rollout {} (promote) is moving it, and is unapproved"),
+        ("queued", "rollout {} (promote) is moving it"),
+        ("running", "rollout {} (promote) is moving it"),
+        ("paused", "rollout {} (promote) is moving it, and is paused"),
+    ],
+)
+def test_a_server_to_which_a_rollout_has_not_come_is_told_of_and_left_to_it(
+    rows: FleetRows, state: str, why_not: str
+) -> None:
+    rollout = services.promote(COMMAND, environment="prod", model="digits", version=2)
+    Rollout.objects.update(state=state)
+    Run.objects.filter(server__name="prod-1").update(state="running", started_at=timezone.now())
+    lose("prod-1")
+    lose("prod-2")
+
+    look_again(rows)
+
+    assert (kept("prod-1"), kept("prod-2")) == ([], [("digits", 1, "missing")])
+    assert Drift.objects.get().why_not == why_not.format(rollout.pk)
+    assert told("drift_began") == ["prod-2"]
+    assert [one.pk for one in Rollout.objects.all()] == [rollout.pk]
+
+
+def test_what_a_rollout_brought_is_what_a_server_should_serve_while_it_moves_others(rows: FleetRows) -> None:
+    services.promote(COMMAND, environment="prod", model="digits", version=2)
+    Rollout.objects.update(state="paused")
+    done = timezone.now() - timedelta(seconds=5)
+    Run.objects.filter(server__name="prod-1").update(state="succeeded", started_at=done, finished_at=done)
+    rows.observed("prod-1", "digits", 2)
+    look_again(rows)
+    as_brought = kept("prod-1")
+
+    lose("prod-1")
+    look_again(rows)
+    lost = kept("prod-1")
+    rows.observed("prod-1", "digits", 2)
+    look_again(rows)
+
+    assert (as_brought, lost, kept("prod-1")) == ([], [("digits", 2, "missing")], [])
+    assert told("drift_ended") == ["prod-1"]
+
+
+@pytest.mark.parametrize(("kind", "state"), [("rollback", "running"), ("unload", "queued"), ("promote", "reverting")])
+def test_what_goes_to_all_servers_at_once_is_judged_nowhere(rows: FleetRows, kind: str, state: str) -> None:
+    rows.rollout("digits", "prod", 2, 1, kind=kind, state=state)
+    lose("prod-2")
+
+    look_again(rows)
+
+    assert kept("prod-2") == []
 
 
 def test_a_cordoned_server_is_told_of_and_left_alone(rows: FleetRows) -> None:
