@@ -54,7 +54,7 @@ def rollout(request: HttpRequest, rollout_id: int) -> HttpResponse:
     runs = deployments.runs_of(found, is_trouble_first=shown_rollouts.is_folded(counts))
     rows = Paginator(runs, shown_rollouts.ROWS).get_page(request.GET.get("page"))
     policy = deployments.rollout_policy(found)
-    gates = gate_lines(found, policy, deployments.latest_judgements(found) if policy.gates else {})
+    gates = gate_lines(found, policy, deployments.latest_judgements(found, policy))
     left = deployments.estimate(found, counts, policy, now=timezone.now())
     shown = shown_rollouts.detail(found, list(rows), counts, gates, left)
     return live_page(

@@ -169,7 +169,8 @@ class RolloutDetailShape(RolloutShape):
     @extend_schema_field(JudgementShape(many=True))
     def get_gates(self, row: Any) -> list[dict[str, Any]]:
         """The newest judgement of each gate."""
-        return list(JudgementShape(selectors.latest_judgements(row).values(), many=True).data)
+        newest = selectors.latest_judgements(row, selectors.rollout_policy(row))
+        return list(JudgementShape(newest.values(), many=True).data)
 
     @extend_schema_field(EstimateShape)
     def get_estimate(self, row: Any) -> dict[str, Any]:

@@ -251,7 +251,12 @@ class Judgement(models.Model):
     queries = models.JSONField(default=list)
 
     class Meta:
-        indexes = [models.Index(fields=["rollout", "wave", "-at"], name="judgement_latest")]
+        indexes = [
+            models.Index(fields=["rollout", "-at"], name="judgement_newest"),
+            models.Index(fields=["rollout", "gate", "-wave", "-at"], name="judgement_of_gate"),
+            # A handful, among as many as a bake of days has looks.
+            models.Index(fields=["rollout", "wave"], condition=Q(verdict="fail"), name="judgement_failed"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.gate} of {self.rollout}: {self.verdict}"

@@ -1,10 +1,10 @@
 """Judgements of gates, read."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.common.due import furthest, is_due
@@ -13,6 +13,7 @@ from apps.deployments.models import Judgement, Rollout
 from apps.deployments.policy import Policy
 from apps.deployments.selectors.policies import rollout_policy
 from apps.deployments.states import GOING_ROLLOUT
+from apps.metrics.gates import Gate
 from apps.metrics.verdicts import Look, Standing, Verdict, standing
 
 
@@ -21,19 +22,27 @@ def judgements_of(rollout_id: int) -> QuerySet[Judgement]:
     return Judgement.objects.filter(rollout=rollout_id).order_by("-at", "-pk")
 
 
-def looks(rollout: Rollout) -> Mapping[str, list[Look]]:
-    """The looks of the wave it is in, by gate, oldest first; not those that a clock that was ahead has taken."""
+def looks(rollout: Rollout, gates: Iterable[Gate]) -> Mapping[str, list[Look]]:
+    """Of the wave it is in, the looks that say how each gate stands: those that failed, and the newest; oldest first.
+
+    The many others of a long bake are not read; nor those that a clock that was ahead has taken.
+    """
+    taken = Judgement.objects.filter(rollout=rollout, wave=rollout.wave, at__lte=timezone.now() + furthest())
+    newest = (taken.filter(gate=gate.name).order_by("-at", "-pk")[: gate.error_limit] for gate in gates)
+    rows = {
+        row
+        for some in (taken.filter(verdict=Verdict.FAIL), *newest)
+        for row in some.values_list("at", "pk", "gate", "verdict")
+    }
     found: dict[str, list[Look]] = defaultdict(list)
-    rows = Judgement.objects.filter(rollout=rollout, wave=rollout.wave, at__lte=timezone.now() + furthest())
-    rows = rows.order_by("at", "pk")
-    for gate, at, verdict in rows.values_list("gate", "at", "verdict"):
+    for at, _, gate, verdict in sorted(rows):
         found[gate].append(Look(at, verdict))
     return found
 
 
 def standings(rollout: Rollout, policy: Policy, *, since: datetime) -> Mapping[str, Standing]:
     """How each gate stands in this wave, when the decisive look was taken at or after `since`."""
-    seen = looks(rollout)
+    seen = looks(rollout, policy.gates)
     return {
         gate.name: Standing.PASSED
         if gate.name in rollout.skipped_gates
@@ -54,10 +63,11 @@ def gate_failure(rollout: Rollout) -> GateFailed:
     return GateFailed(f"{what}{found}{limit}{told}", gate=last.gate, judgement=last.pk)
 
 
-def latest_judgements(rollout: Rollout) -> Mapping[str, Judgement]:
-    """The newest of each gate, however seldom it is judged; in one query."""
-    of_gate = Judgement.objects.filter(rollout=rollout).order_by().values("gate").annotate(newest=Max("pk"))
-    return {one.gate: one for one in Judgement.objects.filter(pk__in=of_gate.values("newest"))}
+def latest_judgements(rollout: Rollout, policy: Policy) -> Mapping[str, Judgement]:
+    """The newest of each gate, however seldom it is judged."""
+    newest = Judgement.objects.filter(rollout=rollout).order_by("-wave", "-at", "-pk")
+    found = {gate.name: newest.filter(gate=gate.name).first() for gate in policy.gates}
+    return {gate: judgement for gate, judgement in found.items() if judgement is not None}
 
 
 def due_judgements(now: datetime) -> list[int]:

@@ -165,7 +165,7 @@ def _see_to_judging(rollout: Rollout, policy: Policy, tally: _Tally, now: dateti
     """Gates are judged from the moment the first server has the new version."""
     if not policy.gates or rollout.judge_at is not None or not tally.number(RunState.SUCCEEDED):
         return
-    unseen = {gate.name for gate in policy.gates} - set(rollout.skipped_gates) - set(looks(rollout))
+    unseen = {gate.name for gate in policy.gates} - set(rollout.skipped_gates) - set(looks(rollout, policy.gates))
     if unseen:
         _keep(rollout, judge_at=now)
         wake("conch.judge_rollout", rollout_id=rollout.pk)

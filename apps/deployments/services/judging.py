@@ -136,7 +136,7 @@ def keep_judgements(todo: ToJudge, judged: Sequence[Judged], *, now: datetime) -
 
 def _due(rollout: Rollout, policy: Policy) -> Mapping[Gate, datetime]:
     """When each gate that is still judged is due: every so often, and once more when the bake is over."""
-    seen, over = looks(rollout), _bake_over(rollout, policy)
+    seen, over = looks(rollout, policy.gates), _bake_over(rollout, policy)
     return {
         gate: _next(gate, seen.get(gate.name, ()), over)
         for gate in policy.gates
@@ -161,7 +161,7 @@ def _bake_over(rollout: Rollout, policy: Policy) -> datetime | None:
 
 
 def _has_failed(rollout: Rollout, policy: Policy) -> bool:
-    seen = looks(rollout)
+    seen = looks(rollout, policy.gates)
     return any(
         standing(gate, seen.get(gate.name, ()), since=rollout.created_at) == Standing.FAILED
         for gate in policy.gates

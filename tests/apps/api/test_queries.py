@@ -56,5 +56,5 @@ def test_a_rollout_costs_the_same_on_few_servers_and_many(servers: int, root: Cl
     rollout = rows.rollout(rows.placement(), to=rows.version(1), servers=servers)
     root.get("/api/v1/me")
 
-    assert queries(root, f"rollouts/{rollout.pk}") == 5
+    assert queries(root, f"rollouts/{rollout.pk}") == 4
     assert queries(root, f"rollouts/{rollout.pk}/runs") == 4

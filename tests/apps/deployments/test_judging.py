@@ -12,6 +12,8 @@ from apps.audit import selectors as audit
 from apps.common.actor import COMMAND
 from apps.deployments import selectors, services
 from apps.deployments.models import Judgement, Rollout
+from apps.deployments.policy import Policy
+from apps.deployments.selectors.judgements import looks
 from apps.deployments.states import RunState
 from tests.apps.metrics.doubles import Asked, ScriptedPrometheus, scripted_prometheus
 from tests.factories.fleets import FleetRows
@@ -196,19 +198,41 @@ def test_a_gate_that_fails_while_paused_still_rolls_back(
     assert look(rollout, now) == "reverting"
 
 
-def test_the_newest_look_at_a_gate_is_known_however_often_the_others_are_judged(rows: FleetRows, now: datetime) -> None:
-    rollout = baking(rows, now=now)
-    told = {"rollout": rollout, "wave": 0, "value": 1.0}
-    Judgement.objects.create(gate="seldom", verdict="fail", at=now, **told)
-    Judgement.objects.create(gate="seldom", verdict="pass", at=now, **told)
-    Judgement.objects.bulk_create(
-        Judgement(gate="often", verdict="pass", at=now + timedelta(seconds=second), **told) for second in range(300)
+def gates_named(*names: str) -> Policy:
+    return Policy.parse(
+        {"bake_s": 60, "gates": [GATE | {"name": name, "failure_limit": 9, "error_limit": 3} for name in names]}
     )
 
-    newest = selectors.latest_judgements(rollout)
+
+def test_the_newest_look_at_a_gate_is_known_however_often_the_others_are_judged(rows: FleetRows, now: datetime) -> None:
+    rollout = baking(rows, now=now)
+    told = {"rollout": rollout, "value": 1.0}
+    Judgement.objects.create(gate="seldom", verdict="fail", wave=0, at=now, **told)
+    Judgement.objects.create(gate="seldom", verdict="pass", wave=1, at=now, **told)
+    Judgement.objects.bulk_create(
+        Judgement(gate="often", verdict="pass", wave=1, at=now + timedelta(seconds=second), **told)
+        for second in range(300)
+    )
+
+    newest = selectors.latest_judgements(rollout, gates_named("often", "never", "seldom"))
 
     assert {gate: one.verdict for gate, one in newest.items()} == {"seldom": "pass", "often": "pass"}
     assert newest["often"].at == now + timedelta(seconds=299)
+
+
+def test_of_a_long_bake_only_the_looks_that_decide_are_read(rows: FleetRows, now: datetime) -> None:
+    rollout = baking(rows, now=now)
+    verdicts = ["fail", *["pass"] * 50, "fail", *["error"] * 20]
+    Judgement.objects.bulk_create(
+        Judgement(rollout=rollout, gate=gate, wave=wave, verdict=verdict, at=now - timedelta(seconds=99 - second))
+        for second, verdict in enumerate(verdicts)
+        for gate, wave in (("p99", 0), ("other", 0), ("p99", 1))
+    )
+
+    seen = looks(rollout, gates_named("p99").gates)["p99"]
+
+    assert [look.verdict for look in seen] == ["fail", "fail", "error", "error", "error"]
+    assert [look.at for look in seen[2:]] == [now - timedelta(seconds=99 - second) for second in (69, 70, 71)]
 
 
 def test_a_message_delivered_twice_judges_once(rows: FleetRows, prometheus: ScriptedPrometheus, now: datetime) -> None:
